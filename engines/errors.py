@@ -1,0 +1,76 @@
+"""
+What can go wrong, as a user would describe it.
+
+StudioError                what happened, and what to do about it
+  SetupError               the environment cannot be made
+  NameProblem              a name that cannot be used
+  NotFoundError            a project, voice, job or clip that is not there
+  WorkspaceError           the folder everything lives in cannot be used
+    StudioRunningError     another studio works in it already
+    StoreTooNewError       a newer Timbre wrote the file
+    StoreDamagedError      the file cannot be read
+    DiskFullError          there is no room left
+  DamagedFolderError       a checkpoint or voice whose manifest does not match
+  ConflictError            somebody else changed it first
+  JobError                 a job that cannot be started, moved or stopped
+  EngineError              an engine that is unknown, not installed, or could not load
+"""
+
+from __future__ import annotations
+
+
+class StudioError(Exception):
+    """A problem the user can act on: what happened, and what to do about it."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(f"{what} {fix}")
+        self.what = what
+        self.fix = fix
+
+
+class SetupError(StudioError):
+    """The environment cannot be made."""
+
+
+class NameProblem(StudioError):
+    """A name that cannot be used, and why."""
+
+
+class NotFoundError(StudioError):
+    """A project, voice, job or clip that is not there."""
+
+
+class WorkspaceError(StudioError):
+    """The folder everything lives in cannot be used."""
+
+
+class StudioRunningError(WorkspaceError):
+    """Another studio works in this workspace already."""
+
+
+class StoreTooNewError(WorkspaceError):
+    """A newer Timbre wrote this file."""
+
+
+class StoreDamagedError(WorkspaceError):
+    """A file of the store cannot be read."""
+
+
+class DiskFullError(WorkspaceError):
+    """There is no room left on the disk."""
+
+
+class DamagedFolderError(StudioError):
+    """A checkpoint or a voice whose files are not what its manifest says."""
+
+
+class ConflictError(StudioError):
+    """Somebody else changed it first."""
+
+
+class JobError(StudioError):
+    """A job that cannot be started, moved or stopped."""
+
+
+class EngineError(StudioError):
+    """An engine is unknown, not installed, or could not load."""
