@@ -1,0 +1,251 @@
+"""
+A project's transcript: clips as spans of recordings, and every edit ever made to them.
+
+A clip is (recording, start, end, text): trimming, splitting, merging and undoing change values,
+never audio. Each action is one transaction and one row of history, so that it can be undone and
+redone after a restart. Clips carry the revision they were changed at; a change names the one it
+saw, and is refused, with both texts, when somebody else was faster.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engines.errors import ConflictError, NotFoundError
+from voices.database import Database
+from voices.workspace import now
+
+# project.db. Append only, like studio.db's in voices/workspace.py.
+MIGRATIONS = (
+    """
+    CREATE TABLE recordings (
+        id TEXT PRIMARY KEY, name TEXT NOT NULL, seconds REAL NOT NULL, added_at TEXT NOT NULL
+    );
+    CREATE TABLE clips (
+        id INTEGER PRIMARY KEY,
+        recording TEXT NOT NULL REFERENCES recordings (id),
+        start REAL NOT NULL, "end" REAL NOT NULL, text TEXT NOT NULL,
+        included INTEGER NOT NULL, reason TEXT NOT NULL,
+        gone INTEGER NOT NULL,      -- merged into another one or undone; kept for redo
+        revision INTEGER NOT NULL   -- one count for the project: "what changed since 812" is a query
+    );
+    CREATE INDEX clips_by_place ON clips (recording, start);
+    CREATE INDEX clips_by_revision ON clips (revision);
+    CREATE TABLE actions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        label TEXT NOT NULL, at TEXT NOT NULL,
+        state TEXT NOT NULL         -- done, undone, or passed (undone, then something else was done)
+    );
+    CREATE TABLE edits (
+        action INTEGER NOT NULL REFERENCES actions (id),
+        clip INTEGER NOT NULL REFERENCES clips (id),
+        before TEXT NOT NULL, after TEXT NOT NULL,   -- the clip's values as JSON
+        PRIMARY KEY (action, clip)
+    ) WITHOUT ROWID;
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What an edit can change of a clip. Seconds count from the start of its recording."""
+
+    recording: str
+    start: float
+    end: float
+    text: str
+    included: bool = True
+    reason: str = ""
+    """Why it is marked or left out, in words."""
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    id: int
+    revision: int
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One clip's part of an action. `saw` is the revision the editor looked at."""
+
+    clip_id: int
+    saw: int
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person did, as the history lists it."""
+
+    id: int
+    label: str
+    at: str
+    state: str
+
+
+class EditConflict(ConflictError):
+    """Both versions of a clip that two editors changed; nothing was written."""
+
+    def __init__(self, yours: Values, theirs: Clip) -> None:
+        super().__init__(
+            f"This clip was changed elsewhere meanwhile: {theirs.values.text!r}."
+            f" Yours, {yours.text!r}, is not saved.",
+            "Keep one of the two, or write a third.",
+        )
+        self.yours = yours
+        self.theirs = theirs
+
+
+class Transcript:
+    """The clips of one project and their history."""
+
+    def __init__(self, path: Path) -> None:
+        self._store = Database(path, MIGRATIONS)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def add_recording(self, recording_id: str, name: str, seconds: float) -> None:
+        """Register a recording, so that clips can be spans of it."""
+        with self._store.change() as store:
+            store.execute(
+                "INSERT INTO recordings VALUES (?, ?, ?, ?)", (recording_id, name, seconds, now())
+            )
+
+    def clips(self, since_revision: int = -1) -> list[Clip]:
+        """List clips in spoken order; after a revision: what changed since, also what is gone."""
+        found = self._store.rows(
+            "SELECT * FROM clips WHERE revision > ? AND (NOT gone OR ? >= 0)"
+            " ORDER BY recording, start, id",
+            since_revision,
+            since_revision,
+        )
+        return [_clip(row) for row in found]
+
+    def clip(self, clip_id: int) -> Clip:
+        """Read one clip, also one that is gone."""
+        return _found(self._store.row("SELECT * FROM clips WHERE id = ?", clip_id), clip_id)
+
+    def revision(self) -> int:
+        """The newest revision: what a reader has seen after reading everything."""
+        return _newest_revision(self._store.rows("SELECT max(revision) FROM clips")[0])
+
+    def edit(
+        self, label: str, edits: Sequence[Edit] = (), new: Sequence[Values] = ()
+    ) -> list[Clip]:
+        """Do one undoable action; on return it is on the disk. Returns the clips as they are now."""
+        with self._store.change() as store:
+            action = _begin_action(store, label)
+            added = [_insert(store, values) for values in new]
+            for edit in edits:
+                _refuse_if_stale(_read(store, edit.clip_id), edit)
+            changes = [(_read(store, edit.clip_id), edit.values) for edit in edits]
+            changes += [(clip, replace(clip.values, gone=False)) for clip in added]
+            return [_write(store, action, clip, values) for clip, values in changes]
+
+    def undo(self) -> Action | None:
+        """Take back the newest action, or return None when there is none."""
+        return self._turn("done", "max", to="undone", write="before")
+
+    def redo(self) -> Action | None:
+        """Do again what was undone last, or return None."""
+        return self._turn("undone", "min", to="done", write="after")
+
+    def history(self) -> list[Action]:
+        """List every action, the newest first."""
+        found = self._store.rows("SELECT * FROM actions ORDER BY id DESC")
+        return [Action(row["id"], row["label"], row["at"], row["state"]) for row in found]
+
+    def _turn(self, state: str, end: str, *, to: str, write: str) -> Action | None:
+        with self._store.change() as store:
+            row = store.execute(
+                f"SELECT * FROM actions WHERE id = (SELECT {end}(id) FROM actions WHERE state = ?)",
+                (state,),
+            ).fetchone()
+            if row is None:
+                return None
+            revision = _next_revision(store)
+            edits = store.execute("SELECT * FROM edits WHERE action = ?", (row["id"],)).fetchall()
+            for edit in edits:
+                _update(store, edit["clip"], Values(**json.loads(edit[write])), revision)
+            store.execute("UPDATE actions SET state = ? WHERE id = ?", (to, row["id"]))
+            return Action(row["id"], row["label"], row["at"], to)
+
+
+def _begin_action(store: sqlite3.Connection, label: str) -> int:
+    # What was undone can no longer be redone once something else is done; its rows stay.
+    store.execute("UPDATE actions SET state = 'passed' WHERE state = 'undone'")
+    cursor = store.execute(
+        "INSERT INTO actions (label, at, state) VALUES (?, ?, 'done')", (label, now())
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def _refuse_if_stale(found: Clip, edit: Edit) -> None:
+    if found.revision != edit.saw:
+        raise EditConflict(edit.values, found)
+
+
+def _insert(store: sqlite3.Connection, values: Values) -> Clip:
+    """Add a clip that is not there yet: its first edit makes it appear, undoing that hides it."""
+    unborn = replace(values, gone=True)
+    cursor = store.execute(
+        'INSERT INTO clips (recording, start, "end", text, included, reason, gone, revision)'
+        " VALUES (:recording, :start, :end, :text, :included, :reason, :gone, 0)",
+        asdict(unborn),
+    )
+    return Clip(int(cursor.lastrowid or 0), 0, unborn)
+
+
+def _write(store: sqlite3.Connection, action: int, before: Clip, after: Values) -> Clip:
+    store.execute(
+        "INSERT INTO edits VALUES (?, ?, ?, ?)",
+        (action, before.id, _json(before.values), _json(after)),
+    )
+    return _update(store, before.id, after, _next_revision(store))
+
+
+def _update(store: sqlite3.Connection, clip_id: int, values: Values, revision: int) -> Clip:
+    store.execute(
+        'UPDATE clips SET recording = :recording, start = :start, "end" = :end, text = :text,'
+        " included = :included, reason = :reason, gone = :gone, revision = :revision"
+        " WHERE id = :id",
+        {**asdict(values), "id": clip_id, "revision": revision},
+    )
+    return Clip(clip_id, revision, values)
+
+
+def _read(store: sqlite3.Connection, clip_id: int) -> Clip:
+    return _found(store.execute("SELECT * FROM clips WHERE id = ?", (clip_id,)).fetchone(), clip_id)
+
+
+def _found(row: sqlite3.Row | None, clip_id: int) -> Clip:
+    if row is None:
+        raise NotFoundError(f"There is no clip {clip_id}.", "Load the transcript again.")
+    return _clip(row)
+
+
+def _next_revision(store: sqlite3.Connection) -> int:
+    return _newest_revision(store.execute("SELECT max(revision) FROM clips").fetchone()) + 1
+
+
+def _newest_revision(row: sqlite3.Row) -> int:
+    return int(row[0] or 0)
+
+
+def _json(values: Values) -> str:
+    return json.dumps(asdict(values), ensure_ascii=False)
+
+
+def _clip(row: sqlite3.Row) -> Clip:
+    fields: dict[str, Any] = {name: row[name] for name in Values.__dataclass_fields__}
+    fields["included"], fields["gone"] = bool(row["included"]), bool(row["gone"])
+    return Clip(row["id"], row["revision"], Values(**fields))

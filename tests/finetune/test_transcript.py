@@ -1,0 +1,214 @@
+"""Every edit is kept, can be undone, and never overwrites another one silently."""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import replace
+
+import pytest
+
+from engines.errors import NotFoundError
+from finetune.transcript import Edit, EditConflict, Transcript, Values
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "project.db"
+
+
+@pytest.fixture
+def transcript(path):
+    opened = Transcript(path)
+    opened.add_recording("r1", "evening.mp3", 600.0)
+    yield opened
+    opened.close()
+
+
+def add(transcript, *texts):
+    spans = [Values("r1", i * 2.0, i * 2.0 + 1.5, text) for i, text in enumerate(texts)]
+    return transcript.edit("add", new=spans)
+
+
+def retype(transcript, clip, text):
+    [changed] = transcript.edit("type", [edit(clip, text=text)])
+    return changed
+
+
+def edit(clip, **changes):
+    return Edit(clip.id, clip.revision, replace(clip.values, **changes))
+
+
+def texts(transcript):
+    return [clip.values.text for clip in transcript.clips()]
+
+
+def contents(transcript):
+    return [(clip.id, clip.values) for clip in transcript.clips()]
+
+
+def test_an_edit_is_there_after_a_restart(path, transcript):
+    [clip] = add(transcript, "The ketle sang.")
+    retype(transcript, clip, "The kettle sang.")
+    transcript.close()
+
+    assert texts(Transcript(path)) == ["The kettle sang."]
+
+
+def test_an_edit_that_saw_an_older_revision_gets_both_texts_and_changes_nothing(transcript):
+    [clip] = add(transcript, "The ketle sang.")
+    theirs = retype(transcript, clip, "The kettle sang.")
+
+    with pytest.raises(EditConflict) as caught:
+        retype(transcript, clip, "The cattle sang.")
+
+    assert caught.value.yours.text == "The cattle sang."
+    assert caught.value.theirs == theirs
+    assert "The kettle sang." in caught.value.what and "The cattle sang." in caught.value.what
+    assert texts(transcript) == ["The kettle sang."]
+
+
+def test_one_stale_clip_keeps_the_whole_action_from_happening(transcript):
+    first, second = add(transcript, "one", "two")
+    retype(transcript, second, "zwei")
+
+    with pytest.raises(EditConflict):
+        transcript.edit("merge", [edit(first, text="one two"), edit(second, gone=True)])
+
+    assert texts(transcript) == ["one", "zwei"]
+    assert len(transcript.history()) == 2
+
+
+def test_two_writers_never_overwrite_each_other_silently(path, transcript):
+    [clip] = add(transcript, "0")
+    kept, refused = [], []
+
+    def write(name):
+        own = Transcript(path)
+        for number in range(40):
+            seen = own.clip(clip.id)
+            try:
+                kept.append(retype(own, seen, f"{seen.values.text},{name}{number}").values.text)
+            except EditConflict:
+                refused.append(number)
+        own.close()
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    assert len(kept) + len(refused) == 80
+    assert transcript.clip(clip.id).values.text.split(",")[1:] == [
+        text.rpartition(",")[2] for text in sorted(kept, key=len)
+    ]
+
+
+def test_splitting_and_merging_are_one_undo_each(transcript):
+    [clip] = add(transcript, "one two")
+    rest = replace(clip.values, start=0.7, text="two")
+
+    first, second = transcript.edit("split", [edit(clip, end=0.7, text="one")], new=[rest])
+    assert texts(transcript) == ["one", "two"]
+    transcript.edit("merge", [edit(first, end=1.5, text="one two"), edit(second, gone=True)])
+    assert texts(transcript) == ["one two"]
+    transcript.undo()
+    assert texts(transcript) == ["one", "two"]
+    transcript.undo()
+    assert contents(transcript) == [(clip.id, clip.values)]
+
+
+def test_undo_and_redo_cross_a_restart(path, transcript):
+    [clip] = add(transcript, "one")
+    retype(transcript, clip, "two")
+    transcript.close()
+
+    again = Transcript(path)
+    assert again.undo().label == "type"
+    again.close()
+    once_more = Transcript(path)
+    assert once_more.redo().label == "type"
+    assert texts(once_more) == ["two"]
+
+
+def test_with_nothing_to_undo_or_redo_nothing_happens(transcript):
+    assert transcript.undo() is None
+    assert transcript.redo() is None
+
+
+def test_what_was_undone_stays_in_the_history_after_another_edit(transcript):
+    [clip] = add(transcript, "one")
+    retype(transcript, clip, "two")
+    transcript.undo()
+
+    retype(transcript, transcript.clip(clip.id), "three")
+
+    assert transcript.redo() is None
+    assert [action.state for action in transcript.history()] == ["done", "passed", "done"]
+
+
+def test_an_undone_clip_refuses_the_revision_from_before(transcript):
+    [clip] = add(transcript, "one")
+    changed = retype(transcript, clip, "two")
+    transcript.undo()
+
+    for stale in (clip, changed):
+        with pytest.raises(EditConflict):
+            retype(transcript, stale, "three")
+
+
+def test_another_tab_can_ask_what_changed_since_it_looked(transcript):
+    first, second, third = add(transcript, "one", "two", "three")
+    seen = transcript.revision()
+
+    retype(transcript, second, "zwei")
+    transcript.edit("leave out", [edit(third, included=False, reason="noise")])
+    transcript.edit("drop", [edit(first, gone=True)])
+
+    changed = {clip.id: clip.values for clip in transcript.clips(since_revision=seen)}
+    assert set(changed) == {first.id, second.id, third.id}
+    assert changed[first.id].gone and changed[third.id].reason == "noise"
+
+
+def test_an_unknown_clip_is_said_in_a_sentence(transcript):
+    with pytest.raises(NotFoundError, match="no clip 7"):
+        transcript.edit("type", [Edit(7, 1, Values("r1", 0, 1, "x"))])
+
+
+def random_action(rng, transcript):
+    """Do something a person could do, in one action."""
+    clips = transcript.clips()
+    doing = (
+        rng.choice(["add", "type", "trim", "leave out", "split", "merge"])
+        if len(clips) > 1
+        else "add"
+    )
+    one, two = rng.sample(clips, 2) if len(clips) > 1 else (None, None)
+    if doing == "add":
+        add(transcript, f"clip {rng.random():.4f}")
+    elif doing == "type":
+        retype(transcript, one, rng.choice(['a "b" c', "naïve – 你好\n", "", "|;=1+1"]))
+    elif doing == "trim":
+        transcript.edit("trim", [edit(one, start=one.values.start + rng.random())])
+    elif doing == "leave out":
+        transcript.edit("leave out", [edit(one, included=not one.values.included, reason="me")])
+    elif doing == "split":
+        transcript.edit("split", [edit(one, text="left")], new=[replace(one.values, text="right")])
+    else:
+        transcript.edit("merge", [edit(one, text="both"), edit(two, gone=True)])
+
+
+def test_undoing_everything_and_redoing_everything_is_exact(path, transcript):
+    rng = random.Random(11)
+    seen = [contents(transcript)]
+    for _ in range(120):
+        random_action(rng, transcript)
+        seen.append(contents(transcript))
+
+    for expected in reversed(seen[:-1]):
+        transcript.undo()
+        assert contents(transcript) == expected
+    for expected in seen[1:]:
+        transcript.redo()
+        assert contents(transcript) == expected
