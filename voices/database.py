@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import sys
 import threading
@@ -16,6 +17,8 @@ from voices import files
 # Marks the file as ours: "Timb".
 _APPLICATION_ID = 0x54696D62
 _BUSY_SECONDS = 5.0
+# With less than this, whatever SQLite calls the error, the full disk is the cause of it.
+_NO_ROOM_BYTES = 1_000_000
 
 
 class Database:
@@ -75,6 +78,9 @@ class Database:
             pragmas += ["fullfsync=ON", "checkpoint_fullfsync=ON"]
         for pragma in pragmas:
             self._connection.execute(f"PRAGMA {pragma}")
+        # A file that cannot be written SQLite opens for reading, without a word: ask for more now.
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute("ROLLBACK")
         self._migrate(migrations)
 
     def _check_whose_it_is(self, newest: int) -> None:
@@ -145,7 +151,7 @@ def _in_words(path: Path) -> Iterator[None]:
         raise  # a rule of ours was broken: the caller knows which and says it better
     except sqlite3.DatabaseError as error:
         said = str(error)
-        if "disk is full" in said:
+        if "disk is full" in said or shutil.disk_usage(path.parent).free < _NO_ROOM_BYTES:
             raise files.disk_full(path) from error
         if "malformed" in said or "not a database" in said:
             raise _damaged(path, said) from error

@@ -58,13 +58,6 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
 
 
-def append_line(path: Path, line: str) -> None:
-    """Add one line in a single write, synced: a crash leaves it whole or leaves it out."""
-    with path.open("ab", buffering=0) as file:
-        file.write(line.encode() + b"\n")
-        os.fsync(file.fileno())
-
-
 @dataclass(frozen=True, slots=True)
 class Sealed:
     """What the manifest says of one file."""
@@ -146,8 +139,9 @@ def sweep(parent: Path) -> list[Path]:
 
 def make_folder(path: Path) -> None:
     """Make a folder that is still there after a power cut."""
-    path.mkdir()
-    sync_folder(path.parent)
+    with _names_a_full_disk(path):
+        path.mkdir()
+        sync_folder(path.parent)
 
 
 def sync_folder(path: Path) -> None:

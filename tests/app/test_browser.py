@@ -2,60 +2,14 @@
 
 import functools
 import http.server
-import os
-import shutil
 import threading
 
 import pytest
 
+from .browsing import Watched, needs_browser
 from .running import studio
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
-BROWSER = os.environ.get("TIMBRE_TEST_BROWSER") or shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--mute-audio",
-]
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not BROWSER, reason="no Chromium: set TIMBRE_TEST_BROWSER"),
-]
-
-
-class Watched:
-    """A browser page, with everything it complained about and asked for."""
-
-    def __init__(self, page):
-        self.page = page
-        self.complaints, self.requests = [], []
-        page.on("console", self._console)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-
-    def _console(self, message):
-        # Errors only: Gradio 6.31 warns "Method not implemented." whenever it ends a stream.
-        if message.type == "error":
-            self.complaints.append(message.text)
-
-    def outside(self, url):
-        """Requests that left this studio (data: and blob: stay in the browser)."""
-        return [asked for asked in self.requests if not asked.startswith((url, "data:", "blob:"))]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        yield browser
-        browser.close()
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
