@@ -1,0 +1,1 @@
+"""Makes the environment Timbre runs in, with nothing but the standard library."""
