@@ -1,0 +1,300 @@
+"""The table of commands: the studio without one, and what else `launch.py` can do."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from app import ROOT, studio, views
+from app import doctor as checks
+from app.door import LOOPBACK, new_token, rules_for
+from app.errors import in_words
+from engines.errors import StudioError, StudioRunningError
+from finetune.jobs import queue
+from finetune.jobs.events import to_line
+from voices import workspace as workspaces
+
+DEFAULT_PORT = 7860
+# They may stand before or after the command: people type them where they think of them.
+_WITH_VALUE = ("--home", "--port", "--listen", "--token")
+_PLAIN = ("--no-browser", "--offline")
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+jobs_app = typer.Typer(help="See, stop and reorder long works.", no_args_is_help=True)
+app.add_typer(jobs_app, name="jobs")
+
+Json = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or the beginning of it.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The options that hold for every command."""
+
+    home: Path
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    home: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for everything of yours. [dim]Else TIMBRE_HOME, else workspace/.[/]"
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help=f"Port of the page, {DEFAULT_PORT} if free."),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address.")
+    ] = False,
+    listen: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Answer other computers too; needs a token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None, typer.Option(help="Who knows it may use the studio. One is made if left out.")
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """
+    Timbre turns recordings of a voice into a voice that speaks.
+
+    Without a command it opens the studio in your browser.
+    """
+    if version:
+        typer.echo(f"Timbre {timbre_version()}")
+        raise typer.Exit
+    if offline:
+        os.environ.update(TIMBRE_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
+    context.obj = Chosen(workspaces.home(home, os.environ, ROOT))
+    if context.invoked_subcommand is None:
+        open_studio(context.obj.home, port, listen, token, show=not no_browser)
+
+
+def open_studio(
+    root: Path, port: int | None, listen: str, token: str | None, *, show: bool
+) -> None:
+    """Open the studio that runs for this workspace, or start one."""
+
+    def tell(url: str) -> None:
+        typer.echo(f"Timbre is at {url}\nCtrl-C ends the studio; jobs that run go on.")
+        if show:
+            webbrowser.open(url)
+
+    if url := studio.running(root):
+        _show_running(url, show)
+        return
+    if token is None and listen not in LOOPBACK:
+        token = new_token()
+    rules = rules_for(listen, port or DEFAULT_PORT, token, socket.gethostname())
+    try:
+        studio.run(root, studio.Wishes(rules, exact_port=port is not None, tell=tell))
+    except StudioRunningError:
+        _show_running(studio.wait_for_the_other(root), show)
+
+
+def _show_running(url: str, show: bool) -> None:
+    typer.echo(f"Timbre runs already, at {url}")
+    if show:
+        webbrowser.open(url)
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: Json = False) -> None:
+    """Check that this computer can do the work, and say what to do where it cannot."""
+    found = list(checks.examine(context.obj.home, ROOT))
+    usable = checks.usable(found)
+    if as_json:
+        _print_json({"usable": usable, "checks": [asdict(check) for check in found]})
+    else:
+        _print_table(views.CHECK_HEADS, views.check_rows(found))
+    raise typer.Exit(0 if usable else 1)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def test(context: typer.Context) -> None:
+    """Run ruff, mypy and pytest; what follows goes to pytest: [bold]test -k jobs[/]."""
+    from app import testing
+
+    raise typer.Exit(testing.run(ROOT, context.args, offline="TIMBRE_OFFLINE" in os.environ))
+
+
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(help="Which one; [bold]list[/] names them.")],
+    as_json: Json = False,
+    on_gpu: Annotated[bool, typer.Option("--gpu", help="Measure what only a GPU shows.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep the result in docs/performance.md.")
+    ] = False,
+) -> None:
+    """Measure what is promised, side by side, and compare with the limits."""
+    flags = [
+        flag
+        for flag, wanted in (("--json", as_json), ("--gpu", on_gpu), ("--record", record))
+        if wanted
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    argv = [sys.executable, "-m", "tests.bench", name, *flags]
+    raise typer.Exit(subprocess.call(argv, env=environment))
+
+
+@jobs_app.command("list")
+def jobs_list(context: typer.Context, as_json: Json = False) -> None:
+    """List what runs, what waits, and what has ended."""
+    with _workspace(context) as workspace:
+        found = queue.jobs(workspace)
+        if as_json:
+            _print_json([views.job_facts(job) for job in found])
+        else:
+            _print_table(views.JOB_HEADS, views.job_rows(found))
+
+
+@jobs_app.command("show")
+def jobs_show(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
+    """Show one: its state, its command, how it ended and the end of its log."""
+    with _workspace(context) as workspace:
+        job = queue.find(workspace, job_id)
+        if as_json:
+            _print_json(views.job_facts(job))
+        else:
+            typer.echo(views.job_page(job))
+
+
+@jobs_app.command("follow")
+def jobs_follow(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
+    """Follow one until it ends. Ctrl-C leaves; the job goes on."""
+    with _workspace(context) as workspace:
+        job = queue.find(workspace, job_id)
+        for event in job.folder.follow():
+            typer.echo(to_line(event) if as_json else views.event_line(event))
+        ended = queue.find(workspace, job.id).outcome
+        raise typer.Exit(0 if ended and ended.cause in ("finished", "stopped") else 1)
+
+
+@jobs_app.command("stop")
+def jobs_stop(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
+    """Let one save and end; a waiting one leaves the queue."""
+    with _workspace(context) as workspace:
+        job = queue.stop(workspace, job_id)
+        if as_json:
+            _print_json(views.job_facts(job))
+        else:
+            typer.echo(f"{job.request.title}: {views.state(job)}")
+
+
+@jobs_app.command("move")
+def jobs_move(
+    context: typer.Context,
+    job_id: JobId,
+    direction: Annotated[queue.Direction, typer.Argument(help="Where to.")],
+    as_json: Json = False,
+) -> None:
+    """Change when the turn of a waiting one comes."""
+    with _workspace(context) as workspace:
+        queue.move(workspace, job_id, direction)
+    jobs_list(context, as_json)
+
+
+def main() -> None:
+    """Run what was typed; a problem becomes a sentence and an exit code."""
+    arguments = globals_first(sys.argv[1:])
+    try:
+        raise SystemExit(app(arguments, prog_name="launch.py", standalone_mode=False))
+    except typer.TyperException as misuse:
+        typer.echo(f"{misuse.format_message()} `--help` tells what there is.", err=True)
+        raise SystemExit(misuse.exit_code) from None
+    except (KeyboardInterrupt, typer.Abort):
+        raise SystemExit(130) from None
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+    except Exception as error:
+        _print_problem(in_words(error, _log_folder(arguments)), as_json="--json" in arguments)
+        raise SystemExit(1) from None
+
+
+def globals_first(arguments: Sequence[str]) -> list[str]:
+    """Put the options that hold for every command before it, where click looks for them."""
+    moved: list[str] = []
+    rest = list(arguments)
+    at = 0
+    while at < len(rest) and rest[at] != "--":
+        name = rest[at].partition("=")[0]
+        if name in _WITH_VALUE + _PLAIN:
+            width = 2 if name in _WITH_VALUE and "=" not in rest[at] else 1
+            moved += rest[at : at + width]
+            del rest[at : at + width]
+        else:
+            at += 1
+    return moved + rest
+
+
+def timbre_version() -> str:
+    """The version that pyproject.toml states."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    # tomllib came with Python 3.11, and this one line does not need it.
+    return text.partition('\nversion = "')[2].partition('"')[0]
+
+
+@contextmanager
+def _workspace(context: typer.Context) -> Iterator[workspaces.Workspace]:
+    workspace = workspaces.open_workspace(context.find_root().obj.home)
+    try:
+        queue.advance(workspace)
+        yield workspace
+    finally:
+        workspace.close()
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if not rows:
+        typer.echo("Nothing there yet.")
+        return
+    table = Table(*heads, box=None, pad_edge=False, header_style="dim")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def _print_problem(problem: StudioError, *, as_json: bool) -> None:
+    if as_json:
+        _print_json({"error": {"what": problem.what, "fix": problem.fix}})
+    else:
+        typer.echo(str(problem), err=True)
+
+
+def _log_folder(arguments: Sequence[str]) -> Path | None:
+    """Where the details of a fault go: the workspace, when there is one already."""
+    after = arguments[arguments.index("--home") + 1 :] if "--home" in arguments else ()
+    root = workspaces.home(Path(after[0]) if after else None, os.environ, ROOT)
+    return root if root.is_dir() else None

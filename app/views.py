@@ -1,0 +1,115 @@
+"""Records as words, for the terminal and the page alike. Nothing here draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app.doctor import Check
+from finetune.jobs.events import Event, Failed, Finished, Progress, Said, Stopped
+from finetune.jobs.queue import Job
+
+CHECK_HEADS = ("", "Check", "Found", "What to do")
+SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
+JOB_HEADS = ("Job", "What", "State", "How far")
+_STATES = {"waiting": "waiting", "running": "running", "stopping": "saving and stopping"}
+_CAUSES = {
+    "finished": "finished",
+    "stopped": "stopped",
+    "gpu-memory": "out of GPU memory",
+    "memory": "out of memory (RAM)",
+    "disk-full": "disk full",
+    "bad-input": "cannot work with this",
+    "interrupted": "cut off",
+    "bug": "failed",
+}
+
+
+def check_rows(found: Sequence[Check]) -> list[tuple[str, ...]]:
+    return [
+        (SIGNS[check.verdict], check.name, check.found, "" if check.verdict == "ok" else check.fix)
+        for check in found
+    ]
+
+
+def job_rows(found: Sequence[Job]) -> list[tuple[str, ...]]:
+    return [(job.id, job.request.title, state(job), how_far(job)) for job in found]
+
+
+def state(job: Job) -> str:
+    """A job's state in words."""
+    if job.outcome is not None:
+        return _CAUSES[job.outcome.cause]
+    if job.silent:
+        return "does not answer"
+    return _STATES[job.state]
+
+
+def how_far(job: Job) -> str:
+    """How far a job is, or how it ended."""
+    if job.outcome is not None:
+        return f"{job.outcome.what} {job.outcome.fix}".strip()
+    progress = job.progress() if job.state != "waiting" else None
+    return event_line(progress) if progress else ""
+
+
+def what_now(found: Sequence[Job], project_count: int) -> str:
+    """What is going on, and what to do next, in a line."""
+    running = [job for job in found if job.state in ("running", "stopping")]
+    waiting = sum(job.state == "waiting" for job in found)
+    if running:
+        more = f" {waiting} waiting after it." if waiting else ""
+        return f"{running[0].request.title}: {how_far(running[0]) or state(running[0])}.{more}"
+    if project_count == 0:
+        return "Nothing is running. Begin with a project: one for each voice."
+    return "Nothing is running."
+
+
+def event_line(event: Event) -> str:
+    """One thing a job said."""
+    match event:
+        case Progress(done, total, unit, seconds_left):
+            left = f", {duration(seconds_left)} left" if seconds_left is not None else ""
+            return f"{done:g} of {total:g} {unit}{left}"
+        case Said(text) | Finished(text) | Stopped(text):
+            return text
+        case Failed(_, what, fix):
+            return f"{what} {fix}"
+
+
+def duration(seconds: float) -> str:
+    """A time to wait as people say it: "40 s", "6 min", "2 h 10 min"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def job_facts(job: Job) -> dict[str, Any]:
+    """A job for programs."""
+    progress = job.progress()
+    return {
+        "id": job.id,
+        "title": job.request.title,
+        "kind": job.request.kind,
+        "state": job.state,
+        "queued_at": job.queued_at,
+        "progress": asdict(progress) if progress else None,
+        "outcome": asdict(job.outcome) if job.outcome else None,
+        "folder": str(job.folder.path),
+    }
+
+
+def job_page(job: Job) -> str:
+    """Everything about one job: the first cause first, the end of its log behind it."""
+    lines = [f"{job.request.title} ({job.id}): {state(job)}", how_far(job)]
+    if job.outcome and job.outcome.first_cause:
+        lines.append(f"First error: {job.outcome.first_cause}")
+    lines += ["", "Command:", (job.folder.path / "command.txt").read_text(encoding="utf-8")]
+    log = job.outcome.log if job.outcome else job.folder.log_tail().splitlines()[-40:]
+    if log:
+        lines += ["End of the log:", *log]
+    return "\n".join(lines)

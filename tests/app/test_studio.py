@@ -1,0 +1,192 @@
+"""One studio for a workspace: it can be killed, found, and never doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from urllib.request import urlopen
+
+import pytest
+
+from app import studio
+from engines.errors import StudioRunningError
+from finetune import projects
+from finetune.jobs import process, queue
+from finetune.jobs.process import this
+from tests.conftest import ROOT
+from tests.jobs_at_work import request
+from voices.workspace import open_workspace
+
+
+class Studio:
+    """A studio in a process of its own."""
+
+    def __init__(self, home, *arguments):
+        self.home = home
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "app", "--home", str(home), "--no-browser", *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def wait_until_found(self, seconds=15):
+        deadline = time.monotonic() + seconds
+        while not (url := studio.running(self.home)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert url, self.end()
+        return url
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.communicate(timeout=10)[0]
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def start(home):
+    started = []
+
+    def start(*arguments):
+        started.append(Studio(home, *arguments))
+        return started[-1]
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            each.kill()
+
+
+def health(url):
+    with urlopen(f"{url}timbre/health", timeout=5) as answer:
+        return json.load(answer)
+
+
+def test_a_second_start_is_sent_to_the_first(start):
+    url = start().wait_until_found()
+
+    second = start()
+
+    assert second.process.communicate(timeout=20)[0] == f"Timbre runs already, at {url}\n"
+    assert second.process.returncode == 0
+
+
+def test_two_starts_at_the_same_moment_give_one_studio(start):
+    both = [start(), start()]
+    url = both[0].wait_until_found()
+
+    deadline = time.monotonic() + 20
+    while all(each.process.poll() is None for each in both) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    [left] = [each for each in both if each.process.poll() is not None]
+
+    assert left.process.communicate()[0] == f"Timbre runs already, at {url}\n"
+
+
+def test_after_a_kill_the_next_start_takes_over_at_once(start, home):
+    first = start()
+    first.wait_until_found()
+    first.kill()
+    assert studio.running(home) is None
+
+    before = time.monotonic()
+    start().wait_until_found()
+
+    assert time.monotonic() - before < 5
+
+
+def test_a_job_outlives_the_studio_and_is_found_and_stopped_by_the_next(start, home):
+    first = start()
+    first.wait_until_found()
+    workspace = open_workspace(home)
+    job = queue.submit(workspace, request("count", 100_000))
+    first.kill()
+
+    found = health(start().wait_until_found())
+
+    assert [each["id"] for each in found["jobs"]] == [job.id]
+    queue.stop(workspace, job.id)
+    list(job.folder.follow(poll_seconds=0.05))
+    assert queue.find(workspace, job.id).outcome.what.startswith("Saved at step")
+    workspace.close()
+
+
+def test_the_studio_brings_a_job_home_that_everybody_left(start, home):
+    workspace = open_workspace(home)
+    job = queue.submit(workspace, request("count", 100_000))
+    deadline = time.monotonic() + 10
+    while not process.lives(job.folder.worker()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for known in (job.folder.keeper(), job.folder.worker()):
+        os.kill(known.pid, signal.SIGKILL)
+
+    start().wait_until_found()
+
+    list(job.folder.follow(poll_seconds=0.05))
+    assert queue.find(workspace, job.id).outcome.cause == "interrupted"
+    workspace.close()
+
+
+def test_ending_the_studio_says_nothing_alarming(start):
+    running = start()
+    running.wait_until_found()
+
+    said = running.end()
+
+    assert running.process.returncode == 0
+    assert said.splitlines()[-1] == "Ctrl-C ends the studio; jobs that run go on."
+
+
+def test_it_starts_without_torch_and_answers_before_gradio_is_there(start):
+    url = start().wait_until_found()
+
+    assert health(url)["state"] == "starting"
+
+
+def test_listening_on_a_network_makes_a_token_and_prints_it_once(start, home):
+    running = start("--listen", "0.0.0.0")
+    url = running.wait_until_found()
+
+    assert "?token=" in url
+    assert running.end().count("?token=") == 1
+
+
+def test_a_studio_that_does_not_answer_is_said_in_a_sentence(home, monkeypatch):
+    monkeypatch.setattr(studio, "WAIT_FOR_THE_OTHER_SECONDS", 0.2)
+
+    with pytest.raises(StudioRunningError, match="does not answer"):
+        studio.wait_for_the_other(home)
+
+
+def test_an_address_that_was_left_by_a_killed_studio_is_not_believed(home):
+    home.mkdir()
+    known = {"pid": this().pid, "created": 1.0, "boot": "another"}
+    (home / "studio.json").write_text(json.dumps({"url": "http://127.0.0.1:9/", "process": known}))
+
+    assert studio.running(home) is None
+
+
+def test_starting_sweeps_what_was_left_and_keeps_everything_else(start, home):
+    workspace = open_workspace(home)
+    projects.create(workspace, "Anna")
+    left = workspace.voices / ".tmp-99999999-aa"
+    left.mkdir()
+    workspace.close()
+
+    start().wait_until_found()
+
+    assert not left.exists()
+    assert len(list((home / "projects").iterdir())) == 1
