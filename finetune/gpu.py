@@ -39,7 +39,14 @@ class Gpus:
 def read(timeout_seconds: float = TIMEOUT_SECONDS) -> Gpus:
     """Ask the driver. A driver that hangs is left behind after the timeout, and said so."""
     answer: list[Gpus] = []
-    thread = threading.Thread(target=lambda: answer.append(_ask()), daemon=True)
+
+    def ask() -> None:
+        try:
+            answer.append(_ask())
+        except Exception as error:  # whatever is broken there must not break what asks
+            answer.append(Gpus(problem=f"The NVIDIA driver cannot be asked ({error})."))
+
+    thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(timeout_seconds)
     if not answer:
