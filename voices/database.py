@@ -78,8 +78,10 @@ class Database:
             pragmas += ["fullfsync=ON", "checkpoint_fullfsync=ON"]
         for pragma in pragmas:
             self._connection.execute(f"PRAGMA {pragma}")
-        # A file that cannot be written SQLite opens for reading, without a word: ask for more now.
+        # A file that cannot be written SQLite opens for reading, without a word, and even begins
+        # a change: write something and take it back.
         self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute(f"PRAGMA user_version={self._pragma('user_version')}")
         self._connection.execute("ROLLBACK")
         self._migrate(migrations)
 

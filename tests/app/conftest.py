@@ -7,7 +7,7 @@ import pytest
 from .browsing import BROWSER, FLAGS
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # a module each: its loop would stay in the way of others
 def chromium():
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as play:

@@ -71,7 +71,9 @@ def test_a_project_is_made_renamed_put_away_and_taken_back(page, workspace):
     page.get_by_role("button", name="Rename").click()
     page.get_by_role("radio", name=f"{name} again").wait_for()
     page.get_by_role("button", name="Move to trash").click()
-    page.get_by_role("button", name="Trash ▼").or_(page.get_by_text("Trash", exact=True)).last.click()
+    page.get_by_role("button", name="Trash ▼").or_(
+        page.get_by_text("Trash", exact=True)
+    ).last.click()
     page.get_by_role("radio", name=f"{name} again").check()
     page.get_by_role("button", name="Take back").click()
     page.get_by_role("button", name="Rename").wait_for()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engines.errors import DamagedFolderError
 from tests.faults import (
     Outcome,
     Scenario,
