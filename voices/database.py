@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import sys
 import threading
@@ -17,8 +16,6 @@ from voices import files
 # Marks the file as ours: "Timb".
 _APPLICATION_ID = 0x54696D62
 _BUSY_SECONDS = 5.0
-# With less than this, whatever SQLite calls the error, the full disk is the cause of it.
-_NO_ROOM_BYTES = 1_000_000
 
 
 class Database:
@@ -153,7 +150,7 @@ def _in_words(path: Path) -> Iterator[None]:
         raise  # a rule of ours was broken: the caller knows which and says it better
     except sqlite3.DatabaseError as error:
         said = str(error)
-        if "disk is full" in said or shutil.disk_usage(path.parent).free < _NO_ROOM_BYTES:
+        if "disk is full" in said or files.is_full(path):
             raise files.disk_full(path) from error
         if "malformed" in said or "not a database" in said:
             raise _damaged(path, said) from error

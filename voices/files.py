@@ -29,6 +29,7 @@ MANIFEST = "manifest.json"
 _TEMPORARY = ".tmp-"
 # An antivirus or indexer on Windows holds a fresh file for a moment; it lets go within seconds.
 _LOCKED_RETRY_SECONDS = 5.0
+_NO_ROOM_BYTES = 1_000_000
 
 
 @contextmanager
@@ -226,6 +227,11 @@ def _names_a_full_disk(path: Path) -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise disk_full(path) from error
+
+
+def is_full(path: Path) -> bool:
+    """Whether the disk has so little room that any error there comes from it."""
+    return shutil.disk_usage(path.parent).free < _NO_ROOM_BYTES
 
 
 def disk_full(path: Path) -> DiskFullError:

@@ -17,10 +17,12 @@ from pathlib import Path
 import psutil
 from filelock import FileLock, Timeout
 
+from engines.errors import DiskFullError
 from finetune import gpu
 from finetune.jobs import process, queue
 from finetune.jobs.folder import JobFolder, Request
 from finetune.jobs.outcome import Exit, Outcome, classify
+from voices import files
 from voices.workspace import open_workspace
 
 POLL_SECONDS = 0.2
@@ -28,6 +30,7 @@ SILENT_SECONDS = 120.0
 # A killed process is gone at once, unless it hangs in a driver's call.
 UNKILLABLE_SECONDS = 30.0
 GPU_BACK_SECONDS = 5.0
+ROOM_SECONDS = 2.0
 
 
 def main(path: Path) -> None:
@@ -36,7 +39,7 @@ def main(path: Path) -> None:
     try:
         with FileLock(path / "keeper.lock", timeout=1):
             if folder.outcome() is None:
-                folder.write_outcome(Keeper(folder).keep())
+                write_when_there_is_room(folder, Keeper(folder).keep())
     except Timeout:
         return
     workspace = open_workspace(path.parent.parent)
@@ -44,6 +47,16 @@ def main(path: Path) -> None:
         queue.advance(workspace)
     finally:
         workspace.close()
+
+
+def write_when_there_is_room(folder: JobFolder, outcome: Outcome) -> None:
+    """Write how it ended; on a full disk, which may be why it ended, wait for room."""
+    while True:
+        try:
+            folder.write_outcome(outcome)
+            return
+        except DiskFullError:
+            time.sleep(ROOM_SECONDS)
 
 
 class Keeper:
@@ -64,6 +77,7 @@ class Keeper:
             return failure_to_start(error)
         end = self._watch(worker) if worker else Exit(None)
         self._clear_up()
+        end = replace(end, disk_full=files.is_full(self._folder.log_path))
         if ram_before is not None:
             end = replace(end, ram_ran_out=ram_before != _times_ram_ran_out())
         outcome = classify(self._folder.last_word(), end, self._folder.log_tail())

@@ -49,6 +49,8 @@ class Exit:
     """It did not answer a wish to stop and was ended."""
     ram_ran_out: bool | None = None
     """Whether the kernel ended a process for want of RAM meanwhile; None where it does not tell."""
+    disk_full: bool = False
+    """Then neither its last word nor its log may have found room."""
 
 
 _FIXES = {
@@ -125,6 +127,8 @@ def _cause(end: Exit, log: str) -> str:
     found = _sign("\n".join(log.splitlines()[-LOG_LINES:]))
     if found:
         return found
+    if end.disk_full and end.code != 0:
+        return "disk-full"
     if end.code in _KILLED:
         return "memory"
     return "interrupted" if end.code in (None, -15, -1, -2) else "bug"

@@ -12,11 +12,11 @@ import time
 
 import pytest
 
-from engines.errors import JobError, NotFoundError
+from engines.errors import DiskFullError, JobError, NotFoundError
 from finetune.jobs import process, queue
 from finetune.jobs.events import Finished, Progress, Stopped, from_line
-from finetune.jobs.folder import Request, code_path, read_lines
-from finetune.jobs.keeper import Heart
+from finetune.jobs.folder import JobFolder, Request, code_path, read_lines
+from finetune.jobs.keeper import Heart, write_when_there_is_room
 from tests.jobs_at_work import request
 from voices.workspace import open_workspace
 
@@ -330,6 +330,25 @@ def test_a_silent_job_is_noticed_and_heard_again(workspace, monkeypatch):
     heart.listen()
 
     assert not queue.find(workspace, job.id).silent
+
+
+def test_how_it_ended_is_written_when_the_full_disk_has_room_again(workspace, monkeypatch):
+    job = queue.submit(workspace, request("count", 1))
+    outcome = ended(workspace, job)
+    (job.folder.path / "outcome.json").unlink()
+    refusals = iter([True, True, False])
+    write = JobFolder.write_outcome
+
+    def on_a_full_disk(folder, outcome):
+        if next(refusals):
+            raise DiskFullError("The disk is full.", "Free some space.")
+        write(folder, outcome)
+
+    monkeypatch.setattr(JobFolder, "write_outcome", on_a_full_disk)
+    monkeypatch.setattr("finetune.jobs.keeper.ROOM_SECONDS", 0.01)
+    write_when_there_is_room(job.folder, outcome)
+
+    assert job.folder.outcome() == outcome
 
 
 def test_the_heart_of_a_job_beats(workspace):

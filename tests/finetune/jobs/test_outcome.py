@@ -39,6 +39,7 @@ ValueError: not open
         (Exit(-9, ram_ran_out=True), "", "memory"),
         (Exit(1), TWO_ERRORS, "disk-full"),
         (Exit(1), "OSError: [WinError 112] There is not enough space on the disk", "disk-full"),
+        (Exit(1, disk_full=True), "step 3", "disk-full"),
         (Exit(None), "step 3", "interrupted"),
         (Exit(-15), "step 3", "interrupted"),
         (Exit(-11), "", "bug"),
