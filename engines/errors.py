@@ -4,6 +4,7 @@ What can go wrong, as a user would describe it.
 StudioError                what happened, and what to do about it
   SetupError               the environment cannot be made
   NameProblem              a name that cannot be used
+  SettingsError            a setting outside its limits
   NotFoundError            a project, voice, job or clip that is not there
   WorkspaceError           the folder everything lives in cannot be used
     StudioRunningError     another studio works in it already
@@ -12,7 +13,9 @@ StudioError                what happened, and what to do about it
     DiskFullError          there is no room left
   DamagedFolderError       a checkpoint or voice whose manifest does not match
   ConflictError            somebody else changed it first
+  EditError                an edit that makes no sense as it is
   JobError                 a job that cannot be started, moved or stopped
+  AudioError               a recording that cannot be used
   EngineError              an engine that is unknown, not installed, or could not load
 """
 
@@ -34,6 +37,10 @@ class SetupError(StudioError):
 
 class NameProblem(StudioError):
     """A name that cannot be used, and why."""
+
+
+class SettingsError(StudioError):
+    """A setting is outside its limits."""
 
 
 class NotFoundError(StudioError):
@@ -68,8 +75,16 @@ class ConflictError(StudioError):
     """Somebody else changed it first."""
 
 
+class EditError(StudioError):
+    """An edit that makes no sense as it is."""
+
+
 class JobError(StudioError):
     """A job that cannot be started, moved or stopped."""
+
+
+class AudioError(StudioError):
+    """A recording that cannot be used."""
 
 
 class EngineError(StudioError):
