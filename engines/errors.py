@@ -14,6 +14,7 @@ StudioError                what happened, and what to do about it
   DamagedFolderError       a checkpoint or voice whose manifest does not match
   ConflictError            somebody else changed it first
   EditError                an edit that makes no sense as it is
+  DatasetError             a selection of clips that cannot be trained on
   JobError                 a job that cannot be started, moved or stopped
   AudioError               a recording that cannot be used
   EngineError              an engine that is unknown, not installed, or could not load
@@ -77,6 +78,10 @@ class ConflictError(StudioError):
 
 class EditError(StudioError):
     """An edit that makes no sense as it is."""
+
+
+class DatasetError(StudioError):
+    """A selection of clips that cannot be trained on."""
 
 
 class JobError(StudioError):
