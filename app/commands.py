@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
 import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from app import ROOT, studio, views
+from app import ROOT, studio, terminal, views
 from app import doctor as checks
-from app.door import LOOPBACK, new_token, rules_for
-from app.errors import in_words
-from engines.errors import StudioError, StudioRunningError
+from app.door import EVERY_ADDRESS, LOOPBACK, new_token, rules_for
+from engines.errors import StudioRunningError
 from finetune.jobs import queue
 from finetune.jobs.events import to_line
 from voices import workspace as workspaces
 
 DEFAULT_PORT = 7860
-# They may stand before or after the command: people type them where they think of them.
-_WITH_VALUE = ("--home", "--port", "--listen", "--token")
-_PLAIN = ("--no-browser", "--offline")
 
 app = typer.Typer(
     add_completion=False,
@@ -58,14 +50,17 @@ class Chosen:
 def start(
     context: typer.Context,
     home: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Folder for everything of yours. [dim]Else TIMBRE_HOME, else workspace/.[/]"
+            metavar="FOLDER",
+            help="Folder for everything of yours. [dim]Else TIMBRE_HOME, else workspace/.[/]",
         ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=1, max=65535, help=f"Port of the page, {DEFAULT_PORT} if free."),
+        typer.Option(
+            min=1, max=65535, metavar="PORT", help=f"Port of the page, {DEFAULT_PORT} if free."
+        ),
     ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
@@ -74,7 +69,10 @@ def start(
         str, typer.Option(metavar="ADDRESS", help="Answer other computers too; needs a token.")
     ] = "127.0.0.1",
     token: Annotated[
-        str | None, typer.Option(help="Who knows it may use the studio. One is made if left out.")
+        str | None,
+        typer.Option(
+            metavar="TOKEN", help="Who knows it may use the studio. One is made if left out."
+        ),
     ] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
     version: Annotated[
@@ -102,12 +100,16 @@ def open_studio(
     """Open the studio that runs for this workspace, or start one."""
 
     def tell(url: str) -> None:
-        typer.echo(f"Timbre is at {url}\nCtrl-C ends the studio; jobs that run go on.")
+        shared = listen in EVERY_ADDRESS
+        typer.echo(f"Timbre is at {studio.network_address(url) if shared else url}")
+        typer.echo("Ctrl-C ends the studio; jobs that run go on.")
         if show:
             webbrowser.open(url)
 
     if url := studio.running(root):
         _show_running(url, show)
+        if port is not None or listen not in LOOPBACK:
+            typer.echo("--port and --listen hold for a new start: end that studio first.")
         return
     if token is None and listen not in LOOPBACK:
         token = new_token()
@@ -119,33 +121,42 @@ def open_studio(
 
 
 def _show_running(url: str, show: bool) -> None:
-    typer.echo(f"Timbre runs already, at {url}")
+    typer.echo(f"Timbre runs already, at {url.partition('?')[0]}")
     if show:
         webbrowser.open(url)
 
 
 @app.command()
 def doctor(context: typer.Context, as_json: Json = False) -> None:
-    """Check that this computer can do the work, and say what to do where it cannot."""
+    """
+    Check that this computer can do the work, and say what to do where it cannot.
+
+    [dim]launch.py doctor · launch.py doctor --json[/]
+    """
     found = list(checks.examine(context.obj.home, ROOT))
     usable = checks.usable(found)
     if as_json:
-        _print_json({"usable": usable, "checks": [asdict(check) for check in found]})
+        terminal.print_json({"usable": usable, "checks": [asdict(check) for check in found]})
     else:
-        _print_table(views.CHECK_HEADS, views.check_rows(found))
+        terminal.print_table(views.CHECK_HEADS, views.check_rows(found))
     raise typer.Exit(0 if usable else 1)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def test(context: typer.Context) -> None:
-    """Run ruff, mypy and pytest; what follows goes to pytest: [bold]test -k jobs[/]."""
+    """
+    Run ruff, mypy and pytest; what follows goes to pytest.
+
+    [dim]launch.py test · launch.py test -k jobs -x[/]
+    """
     from app import testing
 
     raise typer.Exit(testing.run(ROOT, context.args, offline="TIMBRE_OFFLINE" in os.environ))
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help="Which one; [bold]list[/] names them.")],
     as_json: Json = False,
     on_gpu: Annotated[bool, typer.Option("--gpu", help="Measure what only a GPU shows.")] = False,
@@ -153,14 +164,18 @@ def bench(
         bool, typer.Option("--record", help="Keep the result in docs/performance.md.")
     ] = False,
 ) -> None:
-    """Measure what is promised, side by side, and compare with the limits."""
+    """
+    Measure what is promised, side by side, and compare with the limits.
+
+    [dim]launch.py bench list · launch.py bench kills · launch.py bench jobs --json[/]
+    """
     flags = [
         flag
         for flag, wanted in (("--json", as_json), ("--gpu", on_gpu), ("--record", record))
         if wanted
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    argv = [sys.executable, "-m", "tests.bench", name, *flags]
+    argv = [sys.executable, "-m", "tests.bench", name, *flags, *context.args]
     raise typer.Exit(subprocess.call(argv, env=environment))
 
 
@@ -170,9 +185,9 @@ def jobs_list(context: typer.Context, as_json: Json = False) -> None:
     with _workspace(context) as workspace:
         found = queue.jobs(workspace)
         if as_json:
-            _print_json([views.job_facts(job) for job in found])
+            terminal.print_json([views.job_facts(job) for job in found])
         else:
-            _print_table(views.JOB_HEADS, views.job_rows(found))
+            terminal.print_table(views.JOB_HEADS, views.job_rows(found))
 
 
 @jobs_app.command("show")
@@ -181,17 +196,21 @@ def jobs_show(context: typer.Context, job_id: JobId, as_json: Json = False) -> N
     with _workspace(context) as workspace:
         job = queue.find(workspace, job_id)
         if as_json:
-            _print_json(views.job_facts(job))
+            terminal.print_json(views.job_facts(job))
         else:
             typer.echo(views.job_page(job))
 
 
 @jobs_app.command("follow")
 def jobs_follow(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
-    """Follow one until it ends. Ctrl-C leaves; the job goes on."""
+    """
+    Follow one until it ends. Ctrl-C leaves; the job goes on.
+
+    [dim]launch.py jobs follow 3fe5[/]
+    """
     with _workspace(context) as workspace:
         job = queue.find(workspace, job_id)
-        for event in job.folder.follow():
+        for event in job.folder.follow(meanwhile=lambda: queue.advance(workspace)):
             typer.echo(to_line(event) if as_json else views.event_line(event))
         ended = queue.find(workspace, job.id).outcome
         raise typer.Exit(0 if ended and ended.cause in ("finished", "stopped") else 1)
@@ -203,7 +222,7 @@ def jobs_stop(context: typer.Context, job_id: JobId, as_json: Json = False) -> N
     with _workspace(context) as workspace:
         job = queue.stop(workspace, job_id)
         if as_json:
-            _print_json(views.job_facts(job))
+            terminal.print_json(views.job_facts(job))
         else:
             typer.echo(f"{job.request.title}: {views.state(job)}")
 
@@ -215,7 +234,11 @@ def jobs_move(
     direction: Annotated[queue.Direction, typer.Argument(help="Where to.")],
     as_json: Json = False,
 ) -> None:
-    """Change when the turn of a waiting one comes."""
+    """
+    Change when the turn of a waiting one comes.
+
+    [dim]launch.py jobs move 3fe5 first[/]
+    """
     with _workspace(context) as workspace:
         queue.move(workspace, job_id, direction)
     jobs_list(context, as_json)
@@ -223,36 +246,7 @@ def jobs_move(
 
 def main() -> None:
     """Run what was typed; a problem becomes a sentence and an exit code."""
-    arguments = globals_first(sys.argv[1:])
-    try:
-        raise SystemExit(app(arguments, prog_name="launch.py", standalone_mode=False))
-    except typer.TyperException as misuse:
-        typer.echo(f"{misuse.format_message()} `--help` tells what there is.", err=True)
-        raise SystemExit(misuse.exit_code) from None
-    except (KeyboardInterrupt, typer.Abort):
-        raise SystemExit(130) from None
-    except BrokenPipeError:  # the reader, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None
-    except Exception as error:
-        _print_problem(in_words(error, _log_folder(arguments)), as_json="--json" in arguments)
-        raise SystemExit(1) from None
-
-
-def globals_first(arguments: Sequence[str]) -> list[str]:
-    """Put the options that hold for every command before it, where click looks for them."""
-    moved: list[str] = []
-    rest = list(arguments)
-    at = 0
-    while at < len(rest) and rest[at] != "--":
-        name = rest[at].partition("=")[0]
-        if name in _WITH_VALUE + _PLAIN:
-            width = 2 if name in _WITH_VALUE and "=" not in rest[at] else 1
-            moved += rest[at : at + width]
-            del rest[at : at + width]
-        else:
-            at += 1
-    return moved + rest
+    terminal.run(app)
 
 
 def timbre_version() -> str:
@@ -270,31 +264,3 @@ def _workspace(context: typer.Context) -> Iterator[workspaces.Workspace]:
         yield workspace
     finally:
         workspace.close()
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=1))
-
-
-def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    if not rows:
-        typer.echo("Nothing there yet.")
-        return
-    table = Table(*heads, box=None, pad_edge=False, header_style="dim")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
-
-
-def _print_problem(problem: StudioError, *, as_json: bool) -> None:
-    if as_json:
-        _print_json({"error": {"what": problem.what, "fix": problem.fix}})
-    else:
-        typer.echo(str(problem), err=True)
-
-
-def _log_folder(arguments: Sequence[str]) -> Path | None:
-    """Where the details of a fault go: the workspace, when there is one already."""
-    after = arguments[arguments.index("--home") + 1 :] if "--home" in arguments else ()
-    root = workspaces.home(Path(after[0]) if after else None, os.environ, ROOT)
-    return root if root.is_dir() else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import platform
 import re
 import shutil
@@ -185,7 +186,11 @@ def browser() -> Check:
 def workspace_health(root: Path) -> Iterator[Check]:
     """What interrupted work left in the workspace."""
     if not root.exists():
-        yield Check("Workspace", "ok", f"{root} (is made at the first start)")
+        if os.access(_nearest(root), os.W_OK):
+            yield Check("Workspace", "ok", f"{root} (is made at the first start)")
+        else:
+            fix = "Choose a folder you may write to with --home."
+            yield Check("Workspace", "problem", f"{root} cannot be made", fix)
         return
     workspace = open_workspace(root)
     try:
@@ -196,17 +201,26 @@ def workspace_health(root: Path) -> Iterator[Check]:
 
 
 def leftovers(workspace: Workspace) -> Iterator[Check]:
-    """Half-written folders, and jobs that nobody looks after."""
-    found = [path for folder in workspace.folders for path in files.leftovers(folder)]
-    found += projects.unlisted(workspace)
+    """What interrupted work left, projects that are not in the list, and jobs without an answer."""
+    found = [path for folder in workspace.written_in() for path in files.leftovers(folder)]
+    unlisted = projects.unlisted(workspace)
+    kept = [path for path in unlisted if projects.holds_something(path)]
+    found += [path for path in unlisted if path not in kept]
     if found:
-        names = ", ".join(str(path.relative_to(workspace.root)) for path in found[:3])
-        said = f"{len(found)} left over from interrupted work: {names}"
-        yield Check("Leftovers", "note", said, "They can be deleted.")
+        said = f"{len(found)} left over from interrupted work: {_few(workspace, found)}"
+        yield Check("Leftovers", "note", said, "They hold nothing and can be deleted.")
+    if kept:
+        said = f"{len(kept)} with recordings, not in the list: {_few(workspace, kept)}"
+        yield Check("Projects", "note", said, "Keep them: the next start lists them again.")
     silent = [job.request.title for job in queue.jobs(workspace) if job.silent]
     if silent:
         fix = "Stop them; if that fails, restart the computer."
         yield Check("Jobs", "note", f"not answering: {', '.join(silent)}", fix)
+
+
+def _few(workspace: Workspace, paths: list[Path]) -> str:
+    shown = [str(path.relative_to(workspace.root)) for path in paths[:3]]
+    return ", ".join([*shown, "..."] if len(paths) > len(shown) else shown)
 
 
 def engine_checks() -> Iterator[Check]:
@@ -222,7 +236,7 @@ def engine_checks() -> Iterator[Check]:
 
 def _nearest(path: Path) -> Path:
     """The path, or the closest folder above it that is there."""
-    return path if path.exists() else _nearest(path.parent)
+    return path if path.exists() or path == path.parent else _nearest(path.parent)
 
 
 def _gb(mib: int | None) -> str:

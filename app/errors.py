@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import traceback
 from pathlib import Path
@@ -21,11 +20,21 @@ def in_words(error: BaseException, log_folder: Path | None) -> StudioError:
     )
 
 
-def _keep(error: BaseException, folder: Path | None) -> Path:
+# Something that fails each second fills this in an hour; one file more is kept.
+_LONGEST_BYTES = 1_000_000
+
+
+def _keep(error: BaseException, folder: Path | None) -> str:
     """Write the traceback where it can be found again, and say where."""
     details = "".join(traceback.format_exception(error))
-    folder = folder if folder and os.access(folder, os.W_OK) else Path(tempfile.gettempdir())
-    path = folder / "faults.txt"
-    with path.open("a", encoding="utf-8") as file:
-        file.write(f"{details}\n")
-    return path
+    for place in filter(None, (folder, Path(tempfile.gettempdir()))):
+        path = place / "faults.txt"
+        try:
+            if path.exists() and path.stat().st_size > _LONGEST_BYTES:
+                path.replace(path.with_name("faults.old.txt"))
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{details}\n")
+        except OSError:  # a full or read-only disk, which may be the very fault: the next place
+            continue
+        return str(path)
+    return "no file, for no disk could be written"

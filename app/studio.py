@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +21,11 @@ from filelock import FileLock, Timeout
 from app.door import Rules
 from app.front import HEALTH, Front
 from app.server import PageOptions, serve
-from engines.errors import StudioError, StudioRunningError
+from engines.errors import StudioRunningError
+from finetune import projects
 from finetune.jobs import process, queue
 from voices import files
-from voices.workspace import Workspace, open_workspace
+from voices.workspace import Workspace, open_workspace, unusable
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ def run(root: Path, wishes: Wishes) -> None:
     with _only_one(root):
         workspace = open_workspace(root)
         try:
-            _sweep(workspace)
+            _tidy(workspace)
             with _looking_after(workspace):
                 _serve(workspace, wishes)
         finally:
@@ -59,12 +61,10 @@ def running(root: Path) -> str | None:
     """The address of the studio that runs for this workspace, when one answers there."""
     try:
         note = json.loads(_note(root).read_bytes())
-    except FileNotFoundError:
-        return None
-    if not process.lives(process.Identity(**note["process"])):
-        return None
-    url: str = note["url"]
-    return url if _answers(url, root) else None
+        owner, url = process.Identity(**note["process"]), str(note["url"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # it is only a note: without it there is no studio to be found
+    return url if process.lives(owner) and _answers(url, root) else None
 
 
 def wait_for_the_other(root: Path) -> str:
@@ -80,9 +80,20 @@ def wait_for_the_other(root: Path) -> str:
     )
 
 
+def network_address(url: str) -> str:
+    """The address that other computers use, as far as this one knows its own."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # chooses the way there; nothing is sent
+            own = probe.getsockname()[0]
+        except OSError:
+            own = socket.gethostname()
+    return url.replace("127.0.0.1", own, 1)
+
+
 def health(workspace: Workspace) -> dict[str, Any]:
     """What the studio tells about itself to another start and to the benchmarks."""
-    found = [job for job in queue.jobs(workspace) if job.state != "ended"]
+    found = queue.jobs(workspace, ended=0)
     jobs = [{"id": job.id, "state": job.state, "title": job.request.title} for job in found]
     return {"workspace": str(workspace.root), "jobs": jobs}
 
@@ -106,14 +117,20 @@ def _serve(workspace: Workspace, wishes: Wishes) -> None:
 @contextmanager
 def _only_one(root: Path) -> Iterator[None]:
     """Hold the workspace. The system lets go of the lock when the process ends, however it does."""
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(root / "studio.lock")
     try:
-        with FileLock(root / "studio.lock", timeout=0):
-            yield
-    except Timeout:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except OSError as error:
+        if not isinstance(error, Timeout):
+            raise unusable(root, error) from error
         raise StudioRunningError(
             f"Another studio works in {root}.", "Use that one, or another workspace with --home."
         ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -125,7 +142,7 @@ def _looking_after(workspace: Workspace) -> Iterator[None]:
         while not enough.wait(ADVANCE_SECONDS):
             try:
                 queue.advance(workspace)
-            except StudioError:  # a full disk, say: the next look may find room again
+            except Exception:  # a full disk, say: the next look may find room again
                 logger.exception("The queue could not go on.")
 
     queue.advance(workspace)
@@ -138,11 +155,14 @@ def _looking_after(workspace: Workspace) -> Iterator[None]:
         thread.join()
 
 
-def _sweep(workspace: Workspace) -> None:
-    """Remove what interrupted writers left; they are gone, or their files would stay."""
-    for folder in (workspace.root, *workspace.folders):
+def _tidy(workspace: Workspace) -> None:
+    """Remove what interrupted writers left, and list again what is there and was lost sight of."""
+    for folder in list(workspace.written_in()):
         for path in files.sweep(folder):
             logger.info("Removed %s, left over from interrupted work.", path)
+    workspace.store.copy_to(workspace.root / "studio.db.kept")
+    for item in projects.list_again(workspace):
+        logger.warning("The project %s is in the list again.", item.name)
 
 
 def _answers(url: str, root: Path) -> bool:

@@ -12,7 +12,7 @@ from finetune.jobs.queue import Job
 
 CHECK_HEADS = ("", "Check", "Found", "What to do")
 SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
-JOB_HEADS = ("Job", "What", "State", "How far")
+JOB_HEADS = ("What", "State", "How far", "Job")
 _STATES = {"waiting": "waiting", "running": "running", "stopping": "saving and stopping"}
 _CAUSES = {
     "finished": "finished",
@@ -34,13 +34,18 @@ def check_rows(found: Sequence[Check]) -> list[tuple[str, ...]]:
 
 
 def job_rows(found: Sequence[Job]) -> list[tuple[str, ...]]:
-    return [(job.id, job.request.title, state(job), how_far(job)) for job in found]
+    return [(job.request.title, state(job), how_far(job), job.id) for job in found]
+
+
+def label(job: Job) -> str:
+    """A job in a list to choose from, told apart from others of the same name."""
+    return f"{job.request.title} · {job.id[:4]}"
 
 
 def state(job: Job) -> str:
     """A job's state in words."""
     if job.outcome is not None:
-        return _CAUSES[job.outcome.cause]
+        return _CAUSES.get(job.outcome.cause, "failed")
     if job.silent:
         return "does not answer"
     return _STATES[job.state]
@@ -49,7 +54,9 @@ def state(job: Job) -> str:
 def how_far(job: Job) -> str:
     """How far a job is, or how it ended."""
     if job.outcome is not None:
-        return f"{job.outcome.what} {job.outcome.fix}".strip()
+        what = job.outcome.what
+        ended = what if what.endswith((".", "!", "?", "…")) else f"{what}."
+        return f"{ended} {job.outcome.fix}".strip()
     progress = job.progress() if job.state != "waiting" else None
     return event_line(progress) if progress else ""
 
@@ -71,11 +78,15 @@ def event_line(event: Event) -> str:
     match event:
         case Progress(done, total, unit, seconds_left):
             left = f", {duration(seconds_left)} left" if seconds_left is not None else ""
-            return f"{done:g} of {total:g} {unit}{left}"
+            return f"{_number(done)} of {_number(total)} {unit}{left}"
         case Said(text) | Finished(text) | Stopped(text):
             return text
         case Failed(_, what, fix):
             return f"{what} {fix}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def duration(seconds: float) -> str:
@@ -108,7 +119,7 @@ def job_page(job: Job) -> str:
     lines = [f"{job.request.title} ({job.id}): {state(job)}", how_far(job)]
     if job.outcome and job.outcome.first_cause:
         lines.append(f"First error: {job.outcome.first_cause}")
-    lines += ["", "Command:", (job.folder.path / "command.txt").read_text(encoding="utf-8")]
+    lines += ["", "Command:", job.folder.command()]
     log = job.outcome.log if job.outcome else job.folder.log_tail().splitlines()[-40:]
     if log:
         lines += ["End of the log:", *log]

@@ -17,6 +17,7 @@ StudioError                what happened, and what to do about it
   DatasetError             a selection of clips that cannot be trained on
   JobError                 a job that cannot be started, moved or stopped
   AudioError               a recording that cannot be used
+  TextError                a transcript that cannot be read or written
   EngineError              an engine that is unknown, not installed, or could not load
 """
 
@@ -90,6 +91,10 @@ class JobError(StudioError):
 
 class AudioError(StudioError):
     """A recording that cannot be used."""
+
+
+class TextError(StudioError):
+    """A transcript that cannot be read or written."""
 
 
 class EngineError(StudioError):

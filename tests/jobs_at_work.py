@@ -7,6 +7,7 @@ Jobs for the tests and benchmarks: each really runs, in a process of its own, th
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -37,7 +38,8 @@ def count(job: Job, steps: str, seconds: str = "0.01", noise_bytes: str = "0") -
 
 
 def deaf(job: Job) -> str:
-    """Never notice that it should stop, with a helper that does not either."""
+    """Never notice that it should stop, nor that it is told to end; with a helper like it."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     helper = [sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"]
     child = subprocess.Popen(helper, start_new_session=True)
     job.say(Progress(child.pid, 0, "pid"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +65,15 @@ class Database:
         found = self.rows(sql, *values)
         return found[0] if found else None
 
+    def copy_to(self, path: Path) -> None:
+        """Keep a copy of the file as it is now, whole or not at all."""
+        with self._lock, _in_words(self.path), files.new_file(path) as file:
+            target = sqlite3.connect(file.name)
+            try:
+                self._connection.backup(target)
+            finally:
+                target.close()
+
     def close(self) -> None:
         with self._lock:
             self._connection.close()
@@ -74,7 +84,7 @@ class Database:
         if sys.platform == "darwin":  # there a plain fsync stops at the disk's own cache
             pragmas += ["fullfsync=ON", "checkpoint_fullfsync=ON"]
         for pragma in pragmas:
-            self._connection.execute(f"PRAGMA {pragma}")
+            self._set(pragma)
         # A file that cannot be written SQLite opens for reading, without a word, and even begins
         # a change: write something and take it back.
         self._connection.execute("BEGIN IMMEDIATE")
@@ -82,9 +92,22 @@ class Database:
         self._connection.execute("ROLLBACK")
         self._migrate(migrations)
 
+    def _set(self, pragma: str) -> None:
+        """Set something; for the journal SQLite does not wait by itself, when two make a file."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute(f"PRAGMA {pragma}")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
     def _check_whose_it_is(self, newest: int) -> None:
         version, mark = self._pragma("user_version"), self._pragma("application_id")
-        if version and mark != _APPLICATION_ID:
+        found = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if found and mark != _APPLICATION_ID:
             raise StoreDamagedError(
                 f"{self.path} was not made by Timbre.", "Move it away and start again."
             )
@@ -112,16 +135,9 @@ class Database:
                 connection.execute(f"PRAGMA user_version={version + 1}")
 
     def _back_up(self) -> None:
-        """Copy the file as it is, whole or not at all, to `<name>.before-<format>`."""
+        """Copy the file to `<name>.before-<format>`."""
         version = self._pragma("user_version")
-        copy = self.path.with_name(f"{self.path.name}.before-{version}")
-        if not copy.exists():
-            with files.new_file(copy) as file:
-                target = sqlite3.connect(file.name)
-                try:
-                    self._connection.backup(target)
-                finally:
-                    target.close()
+        self.copy_to(self.path.with_name(f"{self.path.name}.before-{version}"))
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -164,9 +180,11 @@ def _in_words(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, said: str) -> StoreDamagedError:
-    backups = sorted(path.parent.glob(f"{path.name}.before-*"))
-    fix = f"The newest backup is {backups[-1].name} beside it." if backups else "It has no backup."
-    return StoreDamagedError(
-        f"{path} is damaged ({said}).",
-        f"Copy the whole folder first, then move the file away. {fix}",
+    copies = [*path.parent.glob(f"{path.name}.before-*"), *path.parent.glob(f"{path.name}.kept")]
+    newest = max(copies, key=lambda copy: copy.stat().st_mtime, default=None)
+    fix = (
+        f"Copy the whole folder first, then put {newest.name}, a copy from before, in its place."
+        if newest
+        else "Copy the whole folder first, then move the file away."
     )
+    return StoreDamagedError(f"{path} is damaged ({said}).", fix)

@@ -69,6 +69,10 @@ class Shelf:
     def rename(self, item_id: str, name: str) -> Item:
         """Give another name; nothing on disk moves."""
         cleaned = names.clean(name)
+        if self.find(item_id).trashed:
+            raise NotFoundError(
+                f"This {self.one} was moved to the trash meanwhile.", "Take it back first."
+            )
         with self.workspace.store.change() as store, self._only_one_of(cleaned):
             store.execute(
                 f"UPDATE {self.table} SET name = ?, name_key = ? WHERE id = ?",
@@ -83,11 +87,19 @@ class Shelf:
         return self.find(item_id)
 
     def restore(self, item_id: str) -> Item:
-        """Take one back from the trash."""
-        found = self.find(item_id)
-        with self.workspace.store.change() as store, self._only_one_of(found.name):
-            store.execute(f"UPDATE {self.table} SET trashed_at = NULL WHERE id = ?", (item_id,))
+        """Take one back from the trash, with a number when its name was given again meanwhile."""
+        name = self._free(self.find(item_id).name)
+        with self.workspace.store.change() as store, self._only_one_of(name):
+            store.execute(
+                f"UPDATE {self.table} SET trashed_at = NULL, name = ?, name_key = ? WHERE id = ?",
+                (name, names.key(name), item_id),
+            )
         return self.find(item_id)
+
+    def _free(self, name: str) -> str:
+        taken = {names.key(item.name) for item in self.all()}
+        numbered = (f"{name[:240]} ({number})" for number in range(2, len(taken) + 3))
+        return next(each for each in (name, *numbered) if names.key(each) not in taken)
 
     @contextmanager
     def _only_one_of(self, name: str) -> Iterator[None]:
@@ -95,8 +107,9 @@ class Shelf:
         try:
             yield
         except sqlite3.IntegrityError as error:
+            there = self.find(name).name
             raise NameProblem(
-                f"There is a {self.one} called {name!r} already.", "Choose another name."
+                f"There is a {self.one} called {there!r} already.", "Choose another name."
             ) from error
 
     def _what_there_is(self) -> str:

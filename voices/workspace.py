@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -73,14 +73,26 @@ class Workspace:
     def folders(self) -> tuple[Path, ...]:
         return self.projects, self.jobs, self.runs, self.voices, self.root / "models", self.cache
 
+    def written_in(self) -> Iterator[Path]:
+        """Every folder that something is written in whole: where an interruption leaves a part."""
+        yield self.root
+        for folder in self.folders:
+            yield folder
+            yield from (path for path in folder.iterdir() if path.is_dir())
+
     def close(self) -> None:
         self.store.close()
 
 
-def home(chosen: Path | None, environment: Mapping[str, str], beside: Path) -> Path:
+def home(chosen: str | None, environment: Mapping[str, str], beside: Path) -> Path:
     """The workspace's folder: `--home`, else TIMBRE_HOME, else `workspace/` beside launch.py."""
-    named = chosen or (Path(environment["TIMBRE_HOME"]) if environment.get("TIMBRE_HOME") else None)
-    return (named or beside / "workspace").expanduser().absolute()
+    named = chosen or environment.get("TIMBRE_HOME")
+    try:
+        return (Path(named) if named else beside / "workspace").expanduser().absolute()
+    except RuntimeError as error:
+        raise WorkspaceError(
+            f"{named} is not a folder ({error}).", "Name another one with --home."
+        ) from error
 
 
 def open_workspace(root: Path) -> Workspace:
@@ -94,11 +106,16 @@ def open_workspace(root: Path) -> Workspace:
         for folder in (root, root.parent):
             files.sync_folder(folder)
     except OSError as error:
-        raise WorkspaceError(
-            f"The workspace {root} cannot be used ({os.strerror(error.errno or 0)}).",
-            "Choose a folder you may write to with --home.",
-        ) from error
+        raise unusable(root, error) from error
     return workspace
+
+
+def unusable(root: Path, error: OSError) -> WorkspaceError:
+    """The error for a folder that cannot be made or written in."""
+    return WorkspaceError(
+        f"The workspace {root} cannot be used ({os.strerror(error.errno or 0)}).",
+        "Choose a folder you may write to with --home.",
+    )
 
 
 def now() -> str:

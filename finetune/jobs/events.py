@@ -8,6 +8,7 @@ kinds and fields it does not know, so that an older studio can follow a newer jo
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -72,6 +73,18 @@ def from_line(line: str) -> Event | None:
         kind = _KINDS[said["kind"]]
         known = {field.name for field in fields(kind)} & said.keys()
         event: Event = kind(**{name: said[name] for name in known})
+        return event if _makes_sense(event) else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    return event
+
+
+def _makes_sense(event: Event) -> bool:
+    """Whether what reads it can do so without looking twice: a rate of 0 gives an endless rest."""
+    match event:
+        case Progress(done, total, unit, seconds_left):
+            numbers = (done, total, 0.0 if seconds_left is None else seconds_left)
+            return all(map(math.isfinite, numbers)) and isinstance(unit, str)
+        case Failed(cause, what, fix):
+            return all(isinstance(text, str) for text in (cause, what, fix))
+        case Said(text) | Finished(text) | Stopped(text):
+            return isinstance(text, str)

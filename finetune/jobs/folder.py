@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from voices import files
 
 # The tail of the events that is searched for the newest progress.
 _TAIL_BYTES = 64 * 1024
+MEANWHILE_SECONDS = 2.0
 _CODE = Path(__file__).parents[2]
 
 
@@ -39,6 +40,8 @@ class Request:
     """How long it may take to save when asked to stop; after that it is ended."""
     end_seconds: float = 10.0
     """How long it may take to end when told to; after that it is killed."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """What of the environment holds for it, whoever starts it later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,23 @@ class JobFolder:
     def request(self) -> Request:
         content = json.loads((self.path / "job.json").read_bytes())
         del content["v"]
-        return Request(**{**content, "argv": tuple(content["argv"])})
+        variables = tuple((name, value) for name, value in content["variables"])
+        return Request(**{**content, "argv": tuple(content["argv"]), "variables": variables})
+
+    def is_readable(self) -> bool:
+        """Whether its request can be read: people delete folders, and disks lose files."""
+        try:
+            self.request()
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return True
+
+    def command(self) -> str:
+        """What was run, as a person can type it."""
+        try:
+            return (self.path / "command.txt").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return "(command.txt is gone)"
 
     def write_processes(self, keeper: Identity, worker: Identity | None) -> None:
         """Note who works here; without a worker: that one is about to be started."""
@@ -111,11 +130,12 @@ class JobFolder:
 
     def outcome(self) -> Outcome | None:
         """How it ended, or None while it has not."""
-        content = _read_json(self.path / "outcome.json")
-        if not content:
-            return None
-        del content["v"]
-        return Outcome(**{**content, "log": tuple(content["log"])})
+        path = self.path / "outcome.json"
+        content = _read_json(path)
+        if content:
+            del content["v"]
+            return Outcome(**{**content, "log": tuple(content["log"])})
+        return Outcome("interrupted", "How it ended cannot be read.") if path.exists() else None
 
     def ask_to_stop(self) -> None:
         self.stop_path.touch()
@@ -136,18 +156,27 @@ class JobFolder:
     def log_tail(self) -> str:
         return "\n".join(_tail(self.log_path))
 
-    def follow(self, poll_seconds: float = 0.2) -> Iterator[Event]:
-        """Yield every event from the start, then new ones until the job has ended."""
-        position, ended = 0, False
+    def follow(
+        self, poll_seconds: float = 0.2, meanwhile: Callable[[], None] = lambda: None
+    ) -> Iterator[Event]:
+        """
+        Yield every event from the start, then new ones until the job has ended or is gone.
+
+        `meanwhile` is called now and then: with no studio there, nobody else may notice an end.
+        """
+        position, ended, looked_at = 0, False, time.monotonic()
         while True:
             lines, position = read_lines(self.events_path, position)
             yield from filter(None, map(from_line, lines))
             if ended:
                 return
             # Asked before the last reading, so that the last words are not missed.
-            ended = self.outcome() is not None
+            ended = self.outcome() is not None or not self.path.exists()
             if not ended:
                 time.sleep(poll_seconds)
+            if time.monotonic() - looked_at > MEANWHILE_SECONDS:
+                looked_at = time.monotonic()
+                meanwhile()
 
     def discard(self) -> None:
         """Remove the folder of a job that was never queued."""
@@ -160,10 +189,11 @@ class JobFolder:
     def _command(self, request: Request) -> str:
         """The lines a person can type to run exactly this again."""
         windows = sys.platform == "win32"
-        known = {name: value for name, value in self.environment().items() if name != MARK}
+        known = {**self.environment(), **dict(request.variables)}
+        del known[MARK]
         if windows:
             setting = [f"set {name}={value}" for name, value in known.items()]
-            lines = [f"cd /d {self.path}", *setting, subprocess.list2cmdline(request.argv)]
+            lines = [f'cd /d "{self.path}"', *setting, subprocess.list2cmdline(request.argv)]
         else:
             setting = [f"export {name}={shlex.quote(value)}" for name, value in known.items()]
             lines = [f"cd {shlex.quote(str(self.path))}", *setting, shlex.join(request.argv)]
@@ -199,6 +229,11 @@ def _tail(path: Path) -> list[str]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return {}
+    except PermissionError:
+        if sys.platform != "win32":
+            raise
+        time.sleep(0.05)  # it is being replaced at this moment
+        return _read_json(path)
     return content

@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,13 +22,15 @@ from engines.errors import DiskFullError
 from finetune import gpu
 from finetune.jobs import process, queue
 from finetune.jobs.folder import JobFolder, Request
-from finetune.jobs.outcome import Exit, Outcome, classify
+from finetune.jobs.outcome import Exit, Outcome, classify, failure_of, failure_to_start
 from voices import files
 from voices.workspace import open_workspace
 
 POLL_SECONDS = 0.2
+FAMILY_SECONDS = 5.0
 SILENT_SECONDS = 120.0
-# A killed process is gone at once, unless it hangs in a driver's call.
+# A killed process is gone at once, unless it hangs in a driver's call; then it keeps its GPU, and
+# nothing else may be started there.
 UNKILLABLE_SECONDS = 30.0
 GPU_BACK_SECONDS = 5.0
 ROOM_SECONDS = 2.0
@@ -39,7 +42,9 @@ def main(path: Path) -> None:
     try:
         with FileLock(path / "keeper.lock", timeout=1):
             if folder.outcome() is None:
-                write_when_there_is_room(folder, Keeper(folder).keep())
+                write_when_there_is_room(folder, _kept(folder))
+                # Asked and answered; whoever runs its command again has not asked to stop.
+                folder.stop_path.unlink(missing_ok=True)
     except Timeout:
         return
     workspace = open_workspace(path.parent.parent)
@@ -47,6 +52,16 @@ def main(path: Path) -> None:
         queue.advance(workspace)
     finally:
         workspace.close()
+
+
+def _kept(folder: JobFolder) -> Outcome:
+    """Keep a job; a fault in here is an end as well, or the next keeper would meet it again."""
+    try:
+        return Keeper(folder).keep()
+    except Exception as error:
+        traceback.print_exc()
+        said = failure_of(error)
+        return Outcome(said.cause, said.what, said.fix)
 
 
 def write_when_there_is_room(folder: JobFolder, outcome: Outcome) -> None:
@@ -66,7 +81,7 @@ class Keeper:
         self._folder = folder
         self._request = folder.request()
         self._child: subprocess.Popen[bytes] | None = None
-        self._pids: set[int] = set()
+        self._family: set[psutil.Process] = set()
 
     def keep(self) -> Outcome:
         """Stay until the job has ended and nothing of it is left; return how it ended."""
@@ -75,7 +90,7 @@ class Keeper:
             worker = self._adopt() if self._folder.was_begun() else self._start()
         except OSError as error:
             return failure_to_start(error)
-        end = self._watch(worker) if worker else Exit(None)
+        end = self._watch(worker) if worker else Exit(None, self._folder.stop_asked())
         self._clear_up()
         end = replace(end, disk_full=files.is_full(self._folder.log_path))
         if ram_before is not None:
@@ -87,7 +102,7 @@ class Keeper:
         """Take over what another keeper started; also what it could not write down any more."""
         worker = self._folder.worker()
         if worker is None:
-            found = sorted(self._family(), key=psutil.Process.create_time)
+            found = sorted(process.family(self._folder.id), key=psutil.Process.create_time)
             worker = process.identity(found[0].pid) if found else None
         self._folder.write_processes(process.this(), worker)
         return worker
@@ -95,8 +110,9 @@ class Keeper:
     def _start(self) -> process.Identity | None:
         folder = self._folder
         folder.write_processes(process.this(), None)
+        environment = {**folder.environment(), **dict(self._request.variables)}
         self._child = process.start_child(
-            self._request.argv, folder.path, folder.environment(), folder.log_path
+            self._request.argv, folder.path, environment, folder.log_path
         )
         worker = process.identity(self._child.pid)
         folder.write_processes(process.this(), worker)
@@ -104,13 +120,17 @@ class Keeper:
 
     def _watch(self, worker: process.Identity) -> Exit:
         heart, stopping = Heart(self._folder), _Stopping(self._request)
+        looked_at = 0.0
         while self._runs(worker):
             heart.listen()
+            if time.monotonic() - looked_at > FAMILY_SECONDS:
+                looked_at = time.monotonic()
+                self._family.update(process.descendants(worker))
             if self._folder.stop_asked():
-                self._pids |= {worker.pid, *(helper.pid for helper in self._family())}
-                stopping.go_on(self._family())
+                self._family.update(process.descendants(worker))
+                stopping.go_on(self._left())
                 if stopping.in_vain:
-                    break
+                    self._folder.silent_path.touch()
         code = self._child.poll() if self._child else None
         return Exit(code, self._folder.stop_asked(), ended_by_us=stopping.ended)
 
@@ -125,23 +145,27 @@ class Keeper:
             return True
         return False
 
-    def _family(self) -> list[psutil.Process]:
-        return process.family(self._folder.id)
+    def _left(self) -> list[psutil.Process]:
+        """What runs of the job: what carries its mark, and what was seen as its child."""
+        self._family.update(process.family(self._folder.id))
+        return process.still_there(self._family)
 
     def _clear_up(self) -> None:
         """End what the job left running: loaders, servers, whatever it had started."""
-        process.terminate(self._family())
+        process.terminate(self._left())
         deadline = time.monotonic() + 2
-        while (left := self._family()) and time.monotonic() < deadline:
+        while (left := self._left()) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.kill(left)
+        psutil.wait_procs(left, timeout=5)
         self._folder.silent_path.unlink(missing_ok=True)
 
     def _with_gpu_check(self, outcome: Outcome) -> Outcome:
-        if not (self._pids and self._request.needs.startswith("gpu")):
+        if not self._request.needs.startswith("gpu"):
             return outcome
+        pids = {each.pid for each in self._family}
         deadline = time.monotonic() + GPU_BACK_SECONDS
-        while (held := gpu.held_mib(gpu.read(), self._pids)) and time.monotonic() < deadline:
+        while (held := gpu.held_mib(gpu.read(), pids)) and time.monotonic() < deadline:
             time.sleep(0.5)
         return outcome if not held else outcome.with_gpu_memory_held(held)
 
@@ -189,14 +213,6 @@ class _Stopping:
         elif not self._told:
             self._told = True
             process.terminate(family)
-
-
-def failure_to_start(error: OSError) -> Outcome:
-    return Outcome(
-        "bug",
-        f"It could not be started ({error}).",
-        "`doctor` tells what is wrong with the environment.",
-    )
 
 
 def _times_ram_ran_out() -> int | None:

@@ -6,7 +6,7 @@ import re
 import signal
 from dataclasses import dataclass, replace
 
-from engines.errors import StudioError
+from engines.errors import DiskFullError, StudioError
 from finetune.jobs.events import Event, Failed, Finished, Stopped
 
 CAUSES = (
@@ -56,9 +56,9 @@ class Exit:
 _FIXES = {
     "gpu-memory": "Choose a smaller batch, or close other programs that use the GPU.",
     "memory": "Close other programs, or choose a smaller batch or fewer workers.",
-    "disk-full": "Free some space and start it again; it goes on from its last save.",
-    "interrupted": "Start it again; it goes on from its last save.",
-    "bug": "The end of the log says where. Starting it again goes on from its last save.",
+    "disk-full": "Free some space, then start it again. What it saved is kept.",
+    "interrupted": "Start it again. What it saved is kept.",
+    "bug": "The end of its log says where. What it saved is kept.",
 }
 _SAYS = {
     "gpu-memory": "The GPU's memory was not enough.",
@@ -68,13 +68,33 @@ _SAYS = {
 }
 # The kernel ends what takes too much RAM with SIGKILL; shells and containers call that 137.
 _KILLED = (-9, 137)
+_LONGEST_TEXT = 2000
+_LEADS_ON = re.compile(r"direct cause of the following exc|During handling of the above exc")
 # Desktop systems have programs that do it before the kernel must, and keep no count.
 _KILLED_UNCOUNTED = "The system ended it, most often because the memory (RAM) was not enough."
 # In the order of asking. torch's text for RAM has "out of memory" in it on some systems too.
 _SIGNS = (
-    ("gpu-memory", re.compile(r"CUDA out of memory|CUDA error: out of memory|OutOfMemoryError")),
-    ("memory", re.compile(r"MemoryError|can't allocate memory|Cannot allocate memory")),
-    ("disk-full", re.compile(r"No space left on device|Errno 28|disk is full|WinError 112")),
+    (
+        "gpu-memory",
+        re.compile(
+            r"(CUDA|HIP|MPS backend)( error:)? out of memory|OutOfMemoryError"
+            r"|CU\w+_STATUS_ALLOC_FAILED"
+        ),
+    ),
+    (
+        "memory",
+        re.compile(
+            r"MemoryError|can't allocate memory|Cannot allocate memory|bad_alloc"
+            r"|Allocator: not enough memory|WinError 1455"
+        ),
+    ),
+    (
+        "disk-full",
+        re.compile(
+            r"No space left on device|Errno 28\b|disk is full|WinError 112\b"
+            r"|Disk quota exceeded"
+        ),
+    ),
 )
 
 
@@ -105,26 +125,53 @@ def failure(cause: str, detail: str) -> Failed:
 
 
 def first_cause(log: str) -> str:
-    """Find the first error a log tells of."""
-    _, _, after = log.partition("Traceback (most recent call last):\n")
-    # Frames are indented, the exception below them is not.
-    return next((line for line in after.splitlines() if line[:1].strip()), "")
+    """Find the first of the errors that led to the last one a log tells of."""
+    return next(iter(_last_errors(log)), "")
 
 
 def failure_of(error: BaseException) -> Failed:
-    """Put an exception in words, going back to the first one it came from."""
+    """Put an exception in words: what it came from, as far as its code says so."""
     chain = [error]
-    while earlier := (chain[-1].__cause__ or chain[-1].__context__):
+    while (earlier := chain[-1].__cause__) and earlier not in chain:
         chain.append(earlier)
-    told = [f"{type(link).__name__}: {link}" for link in reversed(chain)]
-    cause = next(filter(None, map(_sign, told)), "bug")
+    # What was being handled when it was raised may be its cause or not: only known signs count.
+    context = chain[-1].__context__ if not chain[-1].__suppress_context__ else None
+    told = [_told(link) for link in (*chain, *([context] if context else []))]
+    cause = next(filter(None, map(_sign, reversed(told))), "bug")
+    if isinstance(error, DiskFullError):
+        cause = "disk-full"
     if isinstance(error, StudioError):
         return Failed("bad-input" if cause == "bug" else cause, error.what, error.fix)
-    return failure(cause, told[0])
+    return failure(cause, told[len(chain) - 1])
+
+
+def failure_to_start(error: OSError) -> Outcome:
+    return Outcome(
+        "bug",
+        f"It could not be started ({error}).",
+        "`doctor` tells what is wrong with the environment.",
+    )
+
+
+def _told(error: BaseException) -> str:
+    """An exception in a line; some carry a whole file's content in their text."""
+    return f"{type(error).__name__}: {error}"[:_LONGEST_TEXT]
+
+
+def _last_errors(log: str) -> list[str]:
+    """The last lines of the tracebacks at the end of a log that belong together, first one first."""
+    found: list[str] = []
+    for piece in reversed(log.split("Traceback (most recent call last):\n")[1:]):
+        if found and not _LEADS_ON.search(piece):
+            break
+        # Frames are indented, the exception below them is not.
+        found.append(next((line for line in piece.splitlines() if line[:1].strip()), ""))
+    return found[::-1]
 
 
 def _cause(end: Exit, log: str) -> str:
-    found = _sign("\n".join(log.splitlines()[-LOG_LINES:]))
+    # A traceback says it best; a sentence in the log may speak of an error that was mended.
+    found = _sign("\n".join(_last_errors(log) or log.splitlines()[-LOG_LINES:]))
     if found:
         return found
     if end.disk_full and end.code != 0:
@@ -135,7 +182,7 @@ def _cause(end: Exit, log: str) -> str:
 
 
 def _how(end: Exit) -> str:
-    if end.code is not None and end.code < 0:
+    if end.code is not None and -end.code in set(signal.Signals):
         return f"It crashed ({signal.Signals(-end.code).name})."
     return f"It ended without its last word (exit code {end.code})."
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import psutil
 
-# Carried by a job's process and everything it starts, so that nothing of it is overlooked:
-# process groups and sessions can be left, the environment one was started with cannot.
+# Carried by a job's process and what it starts: groups, sessions and parents are left easily, the
+# environment one was started with seldom.
 MARK = "TIMBRE_JOB"
+
+
+# What a person chooses for a job when it is asked for. Whoever happens to start it later may have
+# chosen otherwise for themselves, so these are never inherited.
+CHOSEN = ("TIMBRE_OFFLINE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "CUDA_VISIBLE_DEVICES")
+
+
+def chosen_here() -> tuple[tuple[str, str], ...]:
+    """What this process was told, for the jobs it asks for."""
+    return tuple((name, os.environ[name]) for name in CHOSEN if name in os.environ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ def lives(known: Identity | None) -> bool:
     if known is None or identity(known.pid) != known:
         return False
     try:
-        return psutil.Process(known.pid).status() != psutil.STATUS_ZOMBIE
+        return not _is_zombie(psutil.Process(known.pid))
     except psutil.NoSuchProcess:
         return False
 
@@ -68,7 +78,8 @@ def start_child(
     argv: Sequence[str], cwd: Path, extra: Mapping[str, str], log: Path
 ) -> subprocess.Popen[bytes]:
     """Start a process to wait for. It writes to a file, so no reader can hold it up."""
-    inherited = {name: value for name, value in os.environ.items() if name != MARK}
+    own = {MARK, *CHOSEN}
+    inherited = {name: value for name, value in os.environ.items() if name not in own}
     env = {**inherited, **extra}
     with log.open("ab") as output:
         if sys.platform != "win32":
@@ -81,7 +92,7 @@ def start_child(
 
 
 def family(mark: str) -> list[psutil.Process]:
-    """Every process of a job, wherever it hung itself, without the one that asks."""
+    """Every process with a job's mark, wherever it hung itself, without the one that asks."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -90,6 +101,29 @@ def family(mark: str) -> list[psutil.Process]:
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess, OSError):
             continue  # gone meanwhile, or not ours
     return found
+
+
+def descendants(known: Identity | None) -> list[psutil.Process]:
+    """A process and all it started, as long as each one's parent lives."""
+    if known is None or not lives(known):
+        return []
+    try:
+        process = psutil.Process(known.pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def still_there(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those of them that run; one that ended and waits to be noted does not."""
+    return [each for each in processes if each.is_running() and not _is_zombie(each)]
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def terminate(processes: Sequence[psutil.Process]) -> None:
@@ -126,6 +160,10 @@ def _popen(
 
 
 def _created(process: psutil.Process) -> float:
+    if sys.platform == "darwin":
+        # psutil moves this date when the clock is set, too; underneath it has the one that stays.
+        own = process._proc  # type: ignore[attr-defined]  # psutil keeps it to itself
+        return float(own.create_time(monotonic=True))
     if sys.platform != "linux":
         return process.create_time()
     # psutil adds the boot time, which moves when the clock is set; ticks since boot do not.

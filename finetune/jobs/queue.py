@@ -10,19 +10,20 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from engines.errors import JobError, NotFoundError
 from finetune.jobs import process
 from finetune.jobs.events import Progress
 from finetune.jobs.folder import JobFolder, Request, code_path
-from finetune.jobs.outcome import Outcome
+from finetune.jobs.outcome import Outcome, failure_to_start
 from voices import names
 from voices.workspace import Workspace, now
 
 State = Literal["waiting", "running", "stopping", "ended"]
 Direction = Literal["first", "up", "down", "last"]
+LISTED_ENDED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,9 @@ class Job:
 
 def submit(workspace: Workspace, request: Request) -> Job:
     """Queue a job and start it if it can. A second request with the same `once` gets the first."""
+    advance(workspace)  # so that one that has just ended is known to have
     folder = JobFolder(workspace.jobs / names.new_id())
-    folder.write_request(request)
+    folder.write_request(replace(request, variables=process.chosen_here()))
     with workspace.store.change() as store:
         same = _same(store, request)
         if same is None:
@@ -73,29 +75,39 @@ def advance(workspace: Workspace) -> None:
         taken: set[str] = set()
         for row in _in_order(store, "started") + _in_order(store, "waiting"):
             folder = JobFolder(workspace.jobs / row["id"])
+            free = not row["needs"] or row["needs"] not in taken
             if folder.outcome() is not None:
-                store.execute("UPDATE jobs SET state = 'ended' WHERE id = ?", (folder.id,))
+                _note(store, folder, "ended")
             elif _is_kept(row, folder):
-                store.execute("UPDATE jobs SET state = 'started' WHERE id = ?", (folder.id,))
+                _note(store, folder, "started")
                 taken.add(row["needs"])
-            elif row["state"] == "started" or not row["needs"] or row["needs"] not in taken:
-                _start_keeper(store, folder)
-                taken.add(row["needs"])
+            elif not folder.is_readable():
+                _note(store, folder, "ended")
+            elif row["state"] == "started" or free:
+                try:
+                    _start_keeper(store, folder)
+                    taken.add(row["needs"])
+                except OSError as error:  # no process, no memory: the others must not wait for it
+                    folder.write_outcome(failure_to_start(error))
+                    _note(store, folder, "ended")
 
 
-def jobs(workspace: Workspace) -> list[Job]:
-    """List the jobs: those at work, those waiting in order, then the ended, the newest first."""
+def jobs(workspace: Workspace, ended: int = LISTED_ENDED) -> list[Job]:
+    """List the jobs: those at work, those waiting in order, then the newest of the ended."""
     rows = workspace.store.rows(
-        "SELECT * FROM jobs ORDER BY state = 'ended', state = 'waiting',"
-        " CASE state WHEN 'ended' THEN -rowid ELSE place END"
+        "SELECT * FROM jobs WHERE state != 'ended' ORDER BY state = 'waiting', place"
+    )
+    rows += workspace.store.rows(
+        "SELECT * FROM jobs WHERE state = 'ended' ORDER BY rowid DESC LIMIT ?", ended
     )
     return [_job(workspace, row) for row in rows]
 
 
 def find(workspace: Workspace, job_id: str) -> Job:
     """Find a job by its id or the beginning of it."""
+    known = job_id.isascii()  # ids are; what is not may not even be text that can be asked for
     rows = workspace.store.rows(
-        "SELECT * FROM jobs WHERE substr(id, 1, ?) = ?", len(job_id), job_id
+        "SELECT * FROM jobs WHERE substr(id, 1, ?) = ?", len(job_id), job_id if known else ""
     )
     if len(rows) != 1 or not job_id:
         found = "more than one job" if len(rows) > 1 else "no job"
@@ -111,12 +123,12 @@ def stop(workspace: Workspace, job_id: str) -> Job:
     if job.state == "ended":
         raise JobError(f"{job.request.title} has ended already.", "There is nothing to stop.")
     with workspace.store.change() as store:
-        cancelled = store.execute(
-            "UPDATE jobs SET state = 'ended' WHERE id = ? AND state = 'waiting'", (job.id,)
-        ).rowcount
-        if cancelled:
+        [row] = store.execute("SELECT * FROM jobs WHERE id = ?", (job.id,)).fetchall()
+        begun = _is_kept(row, job.folder) or job.folder.was_begun()
+        if not begun:
             job.folder.write_outcome(Outcome("stopped", "Taken out of the queue."))
-    if not cancelled:
+            _note(store, job.folder, "ended")
+    if begun:
         job.folder.ask_to_stop()
     advance(workspace)
     return find(workspace, job.id)
@@ -154,6 +166,10 @@ def _start_keeper(store: sqlite3.Connection, folder: JobFolder) -> None:
     )
 
 
+def _note(store: sqlite3.Connection, folder: JobFolder, state: str) -> None:
+    store.execute("UPDATE jobs SET state = ? WHERE id = ?", (state, folder.id))
+
+
 def _is_kept(row: sqlite3.Row, folder: JobFolder) -> bool:
     """Whether a keeper stays beside the job: the one noted here at its start, too early for a
     word of its own, or the one that says in the folder that it does."""
@@ -175,6 +191,9 @@ def _in_order(store: sqlite3.Connection, state: str) -> list[sqlite3.Row]:
 
 def _job(workspace: Workspace, row: sqlite3.Row) -> Job:
     folder = JobFolder(workspace.jobs / row["id"])
+    if not folder.is_readable():
+        gone = Outcome("interrupted", "Its folder was deleted or damaged.")
+        return Job(folder, Request("unknown", folder.id, ()), "ended", gone, row["queued_at"])
     outcome = folder.outcome()
     return Job(folder, folder.request(), _state(folder, row, outcome), outcome, row["queued_at"])
 

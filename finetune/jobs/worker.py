@@ -8,11 +8,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from finetune.jobs.events import Event, Finished, Stopped, to_line
 from finetune.jobs.folder import JobFolder
 from finetune.jobs.outcome import failure_of
+from voices import files
 
 HEARTBEAT_SECONDS = 2.0
 
@@ -27,10 +29,13 @@ class Job:
     def __init__(self, folder: JobFolder) -> None:
         self.folder = folder
         self._events = os.open(folder.events_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        files.sync_folder(folder.path)  # or a power cut could leave the words without their file
+        self._torn = False
 
     def say(self, event: Event) -> None:
-        """Tell one thing. A single write: a kill leaves the line whole or leaves it out."""
-        os.write(self._events, to_line(event).encode() + b"\n")
+        """Tell one thing, in a single write; a line that a full disk tore costs no other one."""
+        line = b"\n" * self._torn + to_line(event).encode() + b"\n"
+        self._torn = os.write(self._events, line) < len(line)
 
     def say_last(self, event: Event) -> None:
         """Tell how it ended, on the disk before anything is taken down."""
@@ -66,6 +71,7 @@ def _beat(path: Path) -> None:
     """Count up in a file, so that others see whether this process still gets to run."""
     pause, count = threading.Event(), 0
     while True:
-        path.write_text(str(count))
+        with suppress(OSError):  # on a full disk this beat is lost, not the heart
+            path.write_text(str(count))
         count += 1
         pause.wait(HEARTBEAT_SECONDS)

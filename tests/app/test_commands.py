@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from app.commands import globals_first, timbre_version
+from app.commands import timbre_version
+from app.terminal import globals_first
 from finetune.jobs import queue
 from tests.conftest import ROOT
 from tests.jobs_at_work import request
@@ -89,7 +91,7 @@ def test_jobs_are_listed_shown_followed_and_stopped(workspace):
     assert "tests.jobs_at_work count 100000" in shown
     assert "saving and stopping" in timbre("jobs", "stop", job.id, home=workspace.root).stdout
     followed = timbre("jobs", "follow", job.id, home=workspace.root)
-    assert "of 100000 steps" in followed.stdout and "Saved at step" in followed.stdout
+    assert "of 100,000 steps" in followed.stdout and "Saved at step" in followed.stdout
     assert followed.returncode == 0
 
 
@@ -155,15 +157,14 @@ def test_a_newer_workspace_is_refused_politely(workspace):
 
 
 def test_a_fault_of_ours_is_kept_whole_and_said_in_a_sentence(workspace):
-    (workspace.jobs / "aaaaaaaaaaaa").mkdir()
-    with workspace.store.change() as store:
-        values = ("aaaaaaaaaaaa", 1, "", "", "ended", "", "now")
-        store.execute("INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    job = queue.submit(workspace, request("count", 1))
+    list(job.folder.follow(poll_seconds=0.05))
+    (job.folder.path / "outcome.json").write_text('{"v": 1, "unheard": true}')
 
-    done = timbre("jobs", "list", home=workspace.root)
+    done = timbre("jobs", "list", f"--home={workspace.root}")
 
     assert done.returncode == 1
-    assert "Timbre has a fault here (FileNotFoundError" in done.stderr
+    assert "Timbre has a fault here (" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Traceback" in (workspace.root / "faults.txt").read_text()
 
@@ -180,3 +181,59 @@ def test_a_reader_that_leaves_early_is_no_error(workspace):
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True)
 
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("typed", ["", "="])
+def test_an_empty_home_is_no_home(typed, tmp_path):
+    option = ["--home", ""] if not typed else ["--home="]
+
+    timbre("jobs", "list", *option, TIMBRE_HOME=str(tmp_path / "mine"))
+
+    assert (tmp_path / "mine" / "studio.db").exists()
+    assert not (ROOT / "studio.db").exists()
+
+
+def test_a_home_that_cannot_be_is_said_in_words():
+    done = timbre("doctor", home="~nobody-of-this-name/x")
+
+    assert done.returncode == 1
+    assert "is not a folder" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_our_signs_gets_what_it_can_show(tmp_path):
+    done = timbre("doctor", home=tmp_path, PYTHONIOENCODING="ascii")
+
+    assert "Audio" in done.stdout and "fault" not in done.stderr
+
+
+def test_misuse_is_an_object_for_programs_too(tmp_path):
+    done = timbre("doctor", "--json", "--prot", home=tmp_path)
+
+    assert done.returncode == 2
+    assert "--prot" in json.loads(done.stdout)["error"]["what"]
+
+
+def test_a_damaged_environment_is_said_in_a_sentence(tmp_path):
+    code = """if True:
+        import runpy, sys
+        sys.modules["filelock"] = None
+        sys.argv = ["launch.py", "doctor"]
+        runpy.run_module("app", run_name="__main__")"""
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.returncode == 1
+    assert "Delete the folder .venv" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_job_whose_folder_was_deleted_spoils_nothing(workspace):
+    gone = queue.submit(workspace, request("count", 1))
+    list(gone.folder.follow(poll_seconds=0.05))
+    shutil.rmtree(gone.folder.path)
+    there = queue.submit(workspace, request("count", 1))
+    list(there.folder.follow(poll_seconds=0.05))
+
+    listed = json.loads(timbre("jobs", "list", "--json", home=workspace.root).stdout)
+
+    assert [job["id"] for job in listed] == [there.id, gone.id]
+    assert "deleted or damaged" in timbre("jobs", "show", gone.id, home=workspace.root).stdout

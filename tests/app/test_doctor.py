@@ -137,11 +137,23 @@ def test_a_damaged_workspace_is_a_problem(tmp_path):
 def test_what_interrupted_work_left_is_found(workspace):
     (workspace.projects / "0123456789ab").mkdir()
     (workspace.voices / ".tmp-99999999-aa").mkdir()
+    (workspace.projects / "0123456789ab" / ".tmp-99999999-bb").write_text("half a backup")
 
     [check] = doctor.leftovers(workspace)
 
     assert check.name == "Leftovers"
-    assert "projects/0123456789ab" in check.found and "voices/.tmp-99999999-aa" in check.found
+    for left in ("projects/0123456789ab", "voices/.tmp-99999999-aa", ".tmp-99999999-bb"):
+        assert left in check.found
+
+
+def test_a_project_with_recordings_is_never_called_a_leftover(workspace):
+    recordings = workspace.projects / "0123456789ab" / "recordings"
+    recordings.mkdir(parents=True)
+    (recordings / "one.wav").write_bytes(b"RIFF")
+
+    [check] = doctor.leftovers(workspace)
+
+    assert check.name == "Projects" and "Keep them" in check.fix
 
 
 def test_a_job_that_does_not_answer_is_named(workspace):

@@ -81,6 +81,18 @@ def test_a_project_is_made_renamed_put_away_and_taken_back(page, workspace):
     assert f"{name} again" in [item.name for item in projects.shelf(workspace).all()]
 
 
+def test_what_another_window_does_is_seen_here(page, workspace):
+    name = f"Elsewhere {time.monotonic_ns()}"
+    item = projects.create(workspace, name)
+    page.get_by_role("radio", name=name).check()
+    assert page.get_by_label("Another name").input_value() == name
+
+    projects.shelf(workspace).trash(item.id)
+
+    page.get_by_role("radio", name=name, exact=True).wait_for(state="hidden")
+    page.get_by_role("button", name="Rename").wait_for(state="hidden")
+
+
 def test_hostile_names_are_shown_as_they_are_and_run_nothing(page, workspace):
     for name in HOSTILE:
         create(page, f"{name} {time.monotonic_ns()}")
@@ -99,12 +111,13 @@ def test_a_name_that_cannot_be_is_refused_with_a_sentence_and_stays_in_its_field
 
 def test_a_job_is_seen_and_stopped_from_the_page(page, workspace):
     job = queue.submit(workspace, request("count", 100_000))
-    page.get_by_text("of 100000 steps").first.wait_for()
+    page.get_by_text("of 100,000 steps").first.wait_for()
     page.get_by_role("tab", name="System").click()
     page.get_by_role("cell", name=job.id).wait_for()
 
     page.get_by_role("listbox", name="Job").or_(page.get_by_label("Job", exact=True)).first.click()
-    page.get_by_role("option", name="count").first.click()
+    page.get_by_role("option", name=f"count · {job.id[:4]}").click()
+    page.wait_for_timeout(2500)  # the list is drawn again each second; the choice stays
     page.get_by_role("button", name="Stop and save").click()
 
     list(job.folder.follow(poll_seconds=0.05))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from urllib.request import urlopen
 
+import psutil
 import pytest
+from filelock import FileLock
 
 from app import studio
-from engines.errors import StudioRunningError
+from app.door import rules_for
+from engines.errors import StoreDamagedError, StudioRunningError
 from finetune import projects
 from finetune.jobs import process, queue
 from finetune.jobs.process import this
@@ -131,7 +133,7 @@ def test_the_studio_brings_a_job_home_that_everybody_left(start, home):
     while not process.lives(job.folder.worker()) and time.monotonic() < deadline:
         time.sleep(0.02)
     for known in (job.folder.keeper(), job.folder.worker()):
-        os.kill(known.pid, signal.SIGKILL)
+        psutil.Process(known.pid).kill()
 
     start().wait_until_found()
 
@@ -177,6 +179,65 @@ def test_an_address_that_was_left_by_a_killed_studio_is_not_believed(home):
     (home / "studio.json").write_text(json.dumps({"url": "http://127.0.0.1:9/", "process": known}))
 
     assert studio.running(home) is None
+
+
+def test_a_workspace_that_is_held_is_refused(home):
+    home.mkdir()
+    wishes = studio.Wishes(rules_for("127.0.0.1", 0), False, lambda url: pytest.fail("it started"))
+
+    with FileLock(home / "studio.lock"), pytest.raises(StudioRunningError):
+        studio.run(home, wishes)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "nonsense", '{"process": {"pid": 1}}', "[1]"])
+def test_a_damaged_note_is_no_studio(home, content):
+    home.mkdir()
+    (home / "studio.json").write_text(content)
+
+    assert studio.running(home) is None
+
+
+def test_a_lost_list_of_projects_comes_back_at_the_next_start(start, home):
+    workspace = open_workspace(home)
+    item = projects.create(workspace, "Anna")
+    (workspace.projects / item.id / "recordings" / "one.wav").write_bytes(b"RIFF")
+    workspace.close()
+    (home / "studio.db").unlink()
+
+    start().wait_until_found()
+
+    workspace = open_workspace(home)
+    assert [each.id for each in projects.shelf(workspace).all()] == [item.id]
+    workspace.close()
+
+
+def test_a_copy_of_the_list_is_kept_and_named_when_the_list_is_damaged(start, home):
+    workspace = open_workspace(home)
+    projects.create(workspace, "Anna")
+    workspace.close()
+    running = start()
+    running.wait_until_found()
+    running.end()
+    (home / "studio.db").write_bytes(b"nonsense " * 1000)
+    for journal in home.glob("studio.db-*"):
+        journal.unlink()
+
+    with pytest.raises(StoreDamagedError) as caught:
+        open_workspace(home)
+    assert "studio.db.kept" in caught.value.fix
+    (home / "studio.db.kept").replace(home / "studio.db")
+
+    workspace = open_workspace(home)
+    assert [each.name for each in projects.shelf(workspace).all()] == ["Anna"]
+    workspace.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
+def test_the_token_is_for_nobody_else_on_this_computer(start, home):
+    home.mkdir(mode=0o755)
+    start("--listen", "0.0.0.0").wait_until_found()
+
+    assert (home / "studio.json").stat().st_mode & 0o077 == 0
 
 
 def test_starting_sweeps_what_was_left_and_keeps_everything_else(start, home):

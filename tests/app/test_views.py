@@ -22,6 +22,7 @@ def test_a_time_is_said_as_people_say_it(seconds, words):
     ("event", "words"),
     [
         (Progress(3, 10, "clips"), "3 of 10 clips"),
+        (Progress(1_234_567, 2_000_000, "steps"), "1,234,567 of 2,000,000 steps"),
         (Progress(0.5, 1, "GB", 130.0), "0.5 of 1 GB, 2 min left"),
         (Said("Waiting for room on the disk."), "Waiting for room on the disk."),
         (Failed("bug", "It broke.", "Start it again."), "It broke. Start it again."),
@@ -53,6 +54,7 @@ def test_a_job_is_told_from_its_start_to_its_end(workspace):
 
     assert views.state(job) == "disk full"
     assert views.how_far(job).startswith("The disk is full. Free some space")
+    assert views.label(job) == f"die · {job.id[:4]}"
     page = views.job_page(job)
     assert "First error: OSError: [Errno 28] No space left on device" in page
     assert page.index("First error") < page.index("End of the log:")

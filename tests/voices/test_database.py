@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -93,6 +94,32 @@ def test_two_processes_may_open_and_migrate_at_once(path):
     opening = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) for _ in range(6)]
 
     assert [process.wait() for process in opening] == [0] * 6
+
+
+def test_several_processes_may_make_a_store_at_once(path):
+    code = f"""if True:
+        import pathlib, sys, time
+        from voices.database import Database
+        while time.time() < float(sys.argv[2]): pass
+        Database(pathlib.Path(sys.argv[1]), {[FIRST, SECOND]!r}).close()"""
+    for number in range(5):
+        argv = [sys.executable, "-c", code, f"{path}{number}", str(time.time() + 0.5)]
+        opening = [subprocess.Popen(argv, cwd=ROOT) for _ in range(3)]
+        assert [process.wait() for process in opening] == [0] * 3
+
+
+def test_what_a_change_has_read_nobody_else_changes_before_it_ends(path):
+    one, other = (Database(path, [FIRST]) for _ in range(2))
+    later = threading.Thread(target=add, args=(other, "second"))
+
+    with one.change() as store:
+        found = store.execute("SELECT count(*) FROM words").fetchone()[0]
+        later.start()
+        time.sleep(0.2)
+        store.execute("INSERT INTO words VALUES (?)", (f"after {found}",))
+    later.join()
+
+    assert words(one) == ["after 0", "second"]
 
 
 def test_a_newer_file_is_refused_politely_and_not_touched(path):

@@ -83,6 +83,13 @@ def test_a_damaged_folder_is_told_apart_from_a_whole_one(tmp_path, change, said)
         files.check_folder(folder)
 
 
+def test_a_folder_with_a_file_cut_short_does_not_exist(tmp_path):
+    folder = a_folder(tmp_path / "voice", weights="abc")
+    (folder / "weights").write_text("ab")
+
+    assert not files.exists(folder)
+
+
 def test_a_finished_folder_is_never_replaced(tmp_path):
     folder = a_folder(tmp_path / "step-1", weights="abc")
 

@@ -76,6 +76,12 @@ def test_every_hostile_name_works_or_is_refused_with_a_sentence(tmp_path, kind):
     workspace.close()
 
 
+@pytest.mark.parametrize("name", REFUSED, ids=ascii)
+def test_what_cannot_be_seen_or_turns_the_text_is_refused(name):
+    with pytest.raises(NameProblem):
+        names.clean(name)
+
+
 def test_ordinary_names_of_every_script_are_kept_as_they_are(workspace):
     for name in [
         "Evening voice",
@@ -99,16 +105,46 @@ def test_two_spellings_of_one_name_are_one_name(workspace):
             projects.create(workspace, same)
 
 
-def test_a_name_in_the_trash_is_free_again_and_comes_back_under_another(workspace):
+def test_a_name_in_the_trash_is_free_again_and_comes_back_with_a_number(workspace):
     shelf = projects.shelf(workspace)
     first = projects.create(workspace, "Anna")
     shelf.trash(first.id)
+    projects.create(workspace, "anna")
+    projects.create(workspace, "Anna (2)")
+
+    assert shelf.restore(first.id).name == "Anna (3)"
+    assert shelf.all(trashed=True) == []
+
+
+def test_what_was_put_in_the_trash_meanwhile_is_not_renamed(workspace):
+    shelf = projects.shelf(workspace)
+    item = projects.create(workspace, "Anna")
+    shelf.trash(item.id)
+
+    with pytest.raises(NotFoundError, match="moved to the trash meanwhile"):
+        shelf.rename(item.id, "Bert")
+
+
+def test_a_refused_name_leaves_nothing_behind(workspace):
     projects.create(workspace, "Anna")
 
-    with pytest.raises(NameProblem, match="already"):
-        shelf.restore(first.id)
+    with pytest.raises(NameProblem):
+        projects.create(workspace, "ANNA")
 
-    assert [item.name for item in shelf.all(trashed=True)] == ["Anna"]
+    assert len(list(workspace.projects.iterdir())) == 1
+
+
+def test_projects_whose_list_was_lost_come_back_into_it(workspace):
+    kept, empty = projects.create(workspace, "Anna"), projects.create(workspace, "Bert")
+    (workspace.projects / kept.id / "recordings" / "one.wav").write_bytes(b"RIFF")
+    with workspace.store.change() as store:
+        store.execute("DELETE FROM projects")
+
+    [back] = projects.list_again(workspace)
+
+    assert back.id == kept.id
+    assert [path.name for path in projects.unlisted(workspace)] == [empty.id]
+    assert projects.list_again(workspace) == []
 
 
 def test_an_unknown_name_says_what_there_is(workspace):

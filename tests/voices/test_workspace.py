@@ -19,8 +19,14 @@ def test_the_workspace_is_where_it_was_asked_for():
 
     assert home(None, {}, beside) == Path("/timbre/workspace")
     assert home(None, {"TIMBRE_HOME": "/elsewhere"}, beside) == Path("/elsewhere")
-    assert home(Path("/chosen"), {"TIMBRE_HOME": "/elsewhere"}, beside) == Path("/chosen")
-    assert home(Path("~/mine"), {}, beside) == Path.home() / "mine"
+    assert home("/chosen", {"TIMBRE_HOME": "/elsewhere"}, beside) == Path("/chosen")
+    assert home("~/mine", {}, beside) == Path.home() / "mine"
+    assert home("", {"TIMBRE_HOME": ""}, beside) == Path("/timbre/workspace")
+
+
+def test_a_home_of_somebody_who_is_not_there_is_said_in_words():
+    with pytest.raises(WorkspaceError, match="is not a folder"):
+        home("~nobody-of-this-name/x", {}, Path("/timbre"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")

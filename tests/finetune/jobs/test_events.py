@@ -27,6 +27,12 @@ def test_an_event_comes_back_as_it_was_from_one_line(event):
 @pytest.mark.parametrize(
     "line",
     [
+        '{"kind": "Progress", "done": 1, "total": 2, "unit": "steps", "seconds_left": Infinity}',
+        '{"kind": "Progress", "done": NaN, "total": 2, "unit": "steps"}',
+        '{"kind": "Progress", "done": null, "total": 2, "unit": "steps"}',
+        '{"kind": "Progress", "done": 1, "total": 2, "unit": 3}',
+        '{"kind": "Said", "text": {}}',
+        '{"kind": "Failed", "cause": 1, "what": "a", "fix": "b"}',
         "Epoch 1: 50%",
         "{}",
         "[1]",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
+import psutil
 import pytest
 
 from engines.errors import DiskFullError, JobError, NotFoundError
@@ -17,6 +19,7 @@ from finetune.jobs import process, queue
 from finetune.jobs.events import Finished, Progress, Stopped, from_line
 from finetune.jobs.folder import JobFolder, Request, code_path, read_lines
 from finetune.jobs.keeper import Heart, write_when_there_is_room
+from finetune.jobs.worker import Job
 from tests.jobs_at_work import request
 from voices.workspace import open_workspace
 
@@ -41,7 +44,7 @@ def works(job):
 
 
 def kill(identity):
-    os.kill(identity.pid, signal.SIGKILL)
+    psutil.Process(identity.pid).kill()
     assert wait_for(lambda: not process.lives(identity))
 
 
@@ -50,8 +53,7 @@ def nothing_is_left_behind(workspace):
     yield
     for job in queue.jobs(workspace):
         for known in (job.folder.keeper(), job.folder.worker()):
-            if process.lives(known):
-                os.kill(known.pid, signal.SIGKILL)
+            process.kill(process.descendants(known))
         process.kill(process.family(job.id))
 
 
@@ -314,6 +316,119 @@ def test_what_cannot_be_done_is_said_in_a_sentence(workspace):
     for unknown in ("nothing", "", "../../x", "%"):
         with pytest.raises(NotFoundError):
             queue.find(workspace, unknown)
+
+
+def test_a_worker_without_the_mark_is_stopped_too(workspace):
+    wish = request("deaf", save_seconds=0.2, end_seconds=0.3)
+    clean = ("env", "-i", f"PYTHONPATH={code_path()['PYTHONPATH']}", *wish.argv)
+    job = queue.submit(workspace, replace(wish, argv=clean))
+    works(job)
+    worker = job.folder.worker()
+
+    queue.stop(workspace, job.id)
+
+    assert "was ended" in ended(workspace, job).what
+    assert not process.lives(worker)
+
+
+def test_a_job_whose_folder_is_gone_does_not_hold_up_the_queue(workspace):
+    gone = queue.submit(workspace, request("count", 10_000, needs="cpu"))
+    waiting = queue.submit(workspace, request("count", 1, needs="cpu"))
+    works(gone)
+    for known in (gone.folder.keeper(), gone.folder.worker()):
+        kill(known)
+    shutil.rmtree(gone.folder.path)
+
+    queue.advance(workspace)
+
+    assert ended(workspace, waiting).cause == "finished"
+    assert queue.find(workspace, gone.id).outcome.what == "Its folder was deleted or damaged."
+
+
+@pytest.mark.parametrize("damage", ["job.json", "outcome.json"])
+@pytest.mark.parametrize("content", ["", "nonsense", "[]"])
+def test_a_damaged_file_of_one_job_spoils_only_that_one(workspace, damage, content):
+    job, other = (queue.submit(workspace, request("count", 1)) for _ in "ab")
+    ended(workspace, job), ended(workspace, other)
+    (job.folder.path / damage).write_text(content)
+
+    found = {each.id: each for each in queue.jobs(workspace)}
+
+    assert found[job.id].outcome.cause == "interrupted"
+    assert found[other.id].outcome.cause == "finished"
+
+
+def test_a_running_job_whose_start_was_not_noted_is_stopped_and_not_forgotten(workspace):
+    job = queue.submit(workspace, request("count", 10_000))
+    works(job)
+    with workspace.store.change() as store:
+        store.execute("UPDATE jobs SET state = 'waiting', keeper = ''")
+
+    queue.stop(workspace, job.id)
+
+    assert ended(workspace, job).what.startswith("Saved at step")
+
+
+def test_a_job_can_be_asked_for_again_the_moment_it_has_ended(workspace):
+    wish = request("count", 1, once="again")
+    first = queue.submit(workspace, wish)
+    ended(workspace, first)
+
+    assert queue.submit(workspace, wish).id != first.id
+
+
+def test_what_a_person_chose_for_a_job_holds_whoever_starts_it(workspace, monkeypatch):
+    first = queue.submit(workspace, request("count", 10_000, needs="cpu"))
+    monkeypatch.setenv("TIMBRE_OFFLINE", "1")
+    code = (
+        "import os, pathlib; pathlib.Path('seen').write_text(str(os.environ.get('TIMBRE_OFFLINE')))"
+    )
+    wish = Request("test", "look", (sys.executable, "-c", code), needs="cpu")
+    offline = queue.submit(workspace, wish)
+    monkeypatch.delenv("TIMBRE_OFFLINE")
+    online = queue.submit(workspace, wish)
+    monkeypatch.setenv("TIMBRE_OFFLINE", "1")
+
+    queue.stop(workspace, first.id)
+    for job in (offline, online):
+        ended(workspace, job)
+
+    assert (offline.folder.path / "seen").read_text() == "1"
+    assert (online.folder.path / "seen").read_text() == "None"
+
+
+def test_a_stopped_job_can_be_run_again_by_its_command(workspace):
+    job = queue.submit(workspace, request("count", 300))
+    works(job)
+    queue.stop(workspace, job.id)
+    ended(workspace, job)
+
+    assert wait_for(lambda: not job.folder.stop_asked())
+
+
+def test_following_notices_an_end_that_nobody_saw(workspace, monkeypatch):
+    monkeypatch.setattr("finetune.jobs.folder.MEANWHILE_SECONDS", 0.1)
+    job = queue.submit(workspace, request("count", 10_000))
+    works(job)
+    for known in (job.folder.keeper(), job.folder.worker()):
+        kill(known)
+
+    list(job.folder.follow(poll_seconds=0.05, meanwhile=lambda: queue.advance(workspace)))
+
+    assert queue.find(workspace, job.id).outcome.cause == "interrupted"
+
+
+def test_a_torn_line_costs_no_other_one(workspace, tmp_path, monkeypatch):
+    folder = JobFolder(tmp_path)
+    job = Job(folder)
+    write = os.write
+    monkeypatch.setattr("os.write", lambda file, line: write(file, line[:20]))
+    job.say(Progress(1, 2, "steps"))
+    monkeypatch.undo()
+
+    job.say(Finished("Done."))
+
+    assert folder.last_word() == Finished("Done.")
 
 
 def test_a_silent_job_is_noticed_and_heard_again(workspace, monkeypatch):

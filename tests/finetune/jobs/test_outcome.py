@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engines.errors import NameProblem
+from engines.errors import DiskFullError, NameProblem
 from finetune.jobs.events import Failed, Finished, Progress, Stopped
 from finetune.jobs.outcome import CAUSES, Exit, Outcome, classify, failure_of, first_cause
 
@@ -28,6 +28,12 @@ ValueError: not open
     [
         (Exit(1), "torch.OutOfMemoryError: CUDA out of memory. Tried to", "gpu-memory"),
         (Exit(1), "RuntimeError: CUDA error: out of memory", "gpu-memory"),
+        (Exit(1), "RuntimeError: MPS backend out of memory (MPS allocated: 5 GB)", "gpu-memory"),
+        (Exit(1), "torch.AcceleratorError: CUBLAS_STATUS_ALLOC_FAILED", "gpu-memory"),
+        (Exit(1), "DefaultCPUAllocator: not enough memory: you tried to allocate", "memory"),
+        (Exit(1), "OSError: [WinError 1455] The paging file is too small", "memory"),
+        (Exit(1), "OSError: [Errno 122] Disk quota exceeded", "disk-full"),
+        (Exit(-40), "", "bug"),
         (Exit(1), "MemoryError", "memory"),
         (
             Exit(1),
@@ -104,6 +110,47 @@ def test_an_exception_is_put_in_words_by_the_first_one_it_came_from(errors, caus
 
     assert failure.cause == cause and cause in CAUSES
     assert what in failure.what
+
+
+def test_an_error_raised_from_itself_is_followed_once():
+    error = ValueError("round and round")
+    error.__cause__ = error
+
+    assert failure_of(error).what == "ValueError: round and round"
+
+
+def test_an_error_that_was_handled_before_is_not_what_happened():
+    try:
+        try:
+            raise KeyError("speaker")
+        except KeyError:
+            raise RuntimeError("the real one") from None
+    except RuntimeError as caught:
+        error = caught
+
+    assert failure_of(error).what == "RuntimeError: the real one"
+
+
+def test_a_long_text_is_cut_so_that_the_last_word_fits_its_line():
+    assert len(failure_of(ValueError("x" * 1_000_000)).what) <= 2000
+
+
+def test_a_full_disk_of_ours_is_a_full_disk():
+    full = DiskFullError("The disk that holds it is full (0 MB free).", "Free some space.")
+
+    assert failure_of(full).cause == "disk-full"
+
+
+def test_an_error_that_was_only_spoken_of_is_not_the_cause():
+    log = "retrying after MemoryError\nTraceback (most recent call last):\n  x\nKeyError: 'a'\n"
+
+    assert classify(None, Exit(1), log).cause == "bug"
+
+
+def test_an_earlier_error_that_was_logged_is_not_the_first_cause():
+    logged = "Traceback (most recent call last):\n  x\nImportError: no triton, going on\n"
+
+    assert first_cause(logged + "step 1\n" + TWO_ERRORS).startswith("OSError: [Errno 28]")
 
 
 def test_gpu_memory_that_does_not_come_back_is_said():

@@ -75,6 +75,20 @@ def test_a_family_is_found_however_far_it_went(tmp_path):
     assert process.family(mark) == []
 
 
+def test_descendants_are_found_without_a_mark(tmp_path):
+    parent = f"import subprocess, time; subprocess.Popen({SLEEP!r}, env={{}}); time.sleep(60)"
+    known = process.start_detached([sys.executable, "-c", parent], tmp_path, {}, tmp_path / "log")
+    deadline = time.monotonic() + 10
+    while len(found := process.descendants(known)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+    assert len(found) == 2
+    process.kill(found)
+    while process.still_there(found) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert process.still_there(found) == [] and process.descendants(known) == []
+
+
 def test_a_detached_process_has_a_session_of_its_own_and_nothing_to_read(tmp_path):
     code = "import os, sys; print(os.getsid(0) == os.getpid(), repr(sys.stdin.read()))"
     known = process.start_detached([sys.executable, "-c", code], tmp_path, {}, tmp_path / "log")
