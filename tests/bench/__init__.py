@@ -1,0 +1,18 @@
+"""
+The benchmarks: every measured promise, measured again by one command.
+
+    __main__.py   `python launch.py bench NAME`: measures, prints, and keeps with --record
+    record.py     a benchmark, its figures and their limits, and what came out; decisions only
+    timing.py     two ways side by side, in alternation, and how far the rounds lie apart
+    progress.py   how far a measurement is, on stderr
+    machine.py    what a figure was measured on
+
+    kills.py      kill -9 of a process that writes edits and files
+      killing.py    the rounds; writer.py is what is killed, model.py what must be there after it
+    jobs.py       kill -9 around jobs, in four parts
+      jobs_found.py, jobs_slowdown.py, jobs_doubles.py, jobs_orders.py
+      studios.py    a real studio and a workspace; work.py the jobs in it, submitter.py who clicks
+    mutants.py    faults seeded into the code (seeds.py lists them): each must turn a test red
+
+A new benchmark is a module with a `BENCHMARK` and a line in `record.KNOWN`.
+"""

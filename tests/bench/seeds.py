@@ -1,0 +1,523 @@
+"""The faults that are seeded, one at a time: what a careless change could do to a promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FILES = "tests/voices/test_files.py"
+FILES_FAULTS = "tests/voices/test_files_faults.py"
+DATABASE = "tests/voices/test_database.py"
+DATABASE_FAULTS = "tests/voices/test_database_faults.py"
+NAMES = "tests/voices/test_names.py"
+PROJECTS_FAULTS = "tests/finetune/test_projects_faults.py"
+TRANSCRIPT = "tests/finetune/test_transcript.py"
+JOBS = "tests/finetune/jobs/test_jobs.py"
+OUTCOME = "tests/finetune/jobs/test_outcome.py"
+PROCESS = "tests/finetune/jobs/test_process.py"
+FRONT = "tests/app/test_front.py"
+STUDIO = "tests/app/test_studio.py"
+LAYERS = "tests/test_layers.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """One fault: a piece of a file as it is, as it would be, and the tests that must turn red."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+SEEDS = (
+    # ---- Safe files ----
+    Seed(
+        "a file is not synced before its rename",
+        "voices/files.py",
+        "                yield file\n                _sync(file)\n",
+        "                yield file\n",
+        (FILES_FAULTS,),
+    ),
+    Seed(
+        "the folder is not synced after a rename",
+        "voices/files.py",
+        "            sync_folder(path.parent)\n    except BaseException:\n        temporary.unlink",
+        "    except BaseException:\n        temporary.unlink",
+        (FILES_FAULTS,),
+    ),
+    Seed(
+        "a file is written in place",
+        "voices/files.py",
+        '            with temporary.open("xb") as file:\n'
+        "                yield file\n"
+        "                _sync(file)\n"
+        "            _rename(temporary, path)\n",
+        '            with path.open("wb") as file:\n'
+        "                yield file\n"
+        "                _sync(file)\n",
+        (FILES_FAULTS,),
+    ),
+    Seed(
+        "a write that failed leaves its temporary file",
+        "voices/files.py",
+        "        temporary.unlink(missing_ok=True)\n",
+        "",
+        (FILES,),
+    ),
+    Seed(
+        "the files of a folder are not synced before it is sealed",
+        "voices/files.py",
+        '            with path.open("r+b") as file:\n                _sync(file)\n',
+        "",
+        (FILES_FAULTS,),
+    ),
+    Seed(
+        "the folders inside a folder are not synced",
+        "voices/files.py",
+        "            sync_folder(path)\n    write_json",
+        "            pass\n    write_json",
+        (FILES_FAULTS,),
+    ),
+    Seed(
+        "a sealed folder is not synced into its place",
+        "voices/files.py",
+        "            sync_folder(path.parent)\n    except BaseException:\n        shutil.rmtree",
+        "    except BaseException:\n        shutil.rmtree",
+        (FILES_FAULTS,),
+    ),
+    Seed(
+        "a folder appears before it has its manifest",
+        "voices/files.py",
+        "            _seal(temporary)\n"
+        "            _set_aside_if_broken(path)\n"
+        "            _rename(temporary, path)\n",
+        "            _set_aside_if_broken(path)\n"
+        "            _rename(temporary, path)\n"
+        "            _seal(path)\n",
+        (FILES_FAULTS,),
+    ),
+    Seed(
+        "the manifest's SHA-256 is not compared",
+        "voices/files.py",
+        " or (contents and _sha256(file) != sealed.sha256)",
+        "",
+        (FILES,),
+    ),
+    Seed(
+        "the manifest's sizes are not compared",
+        "voices/files.py",
+        "if size != sealed.size or (contents",
+        "if size is None or (contents",
+        (FILES,),
+    ),
+    Seed(
+        "a finished folder is replaced",
+        "voices/files.py",
+        "    if exists(path):\n        raise FileExistsError",
+        "    if False:\n        raise FileExistsError",
+        (FILES,),
+    ),
+    Seed(
+        "a broken folder that is in the way is deleted",
+        "voices/files.py",
+        '    _rename(path, path.with_name(f"{path.name}.broken-{secrets.token_hex(4)}"))\n',
+        "    shutil.rmtree(path)\n",
+        (FILES,),
+    ),
+    Seed(
+        "the sweep takes what a living process writes",
+        "voices/files.py",
+        "    return not pid.isdigit() or psutil.pid_exists(int(pid))\n",
+        "    return not pid.isdigit()\n",
+        (FILES,),
+    ),
+    Seed(
+        "a full disk is not named",
+        "voices/files.py",
+        "        raise disk_full(path) from error\n",
+        "        raise\n",
+        (FILES,),
+    ),
+    # ---- The store ----
+    Seed(
+        "a commit does not wait for the disk",
+        "voices/database.py",
+        '"synchronous=FULL"',
+        '"synchronous=NORMAL"',
+        (DATABASE_FAULTS,),
+    ),
+    Seed(
+        "a change is acknowledged without its commit",
+        "voices/database.py",
+        '                self._connection.execute("COMMIT")\n',
+        "                pass\n",
+        (DATABASE,),
+    ),
+    Seed(
+        "a change that failed is not rolled back",
+        "voices/database.py",
+        "                if self._connection.in_transaction:\n",
+        "                if False:\n",
+        (DATABASE,),
+    ),
+    Seed(
+        "a change does not take the store before it reads",
+        "voices/database.py",
+        '            self._connection.execute("BEGIN IMMEDIATE")\n            try:\n',
+        '            self._connection.execute("BEGIN DEFERRED")\n            try:\n',
+        (DATABASE,),
+    ),
+    Seed(
+        "a store is migrated without a backup",
+        "voices/database.py",
+        "            self._back_up()\n",
+        "            pass\n",
+        (DATABASE,),
+    ),
+    Seed(
+        "a backup is written in place",
+        "voices/database.py",
+        "        with self._lock, _in_words(self.path), files.new_file(path) as file:\n",
+        '        with self._lock, _in_words(self.path), path.open("wb") as file:\n',
+        (DATABASE_FAULTS,),
+    ),
+    Seed(
+        "a migration commits half-way",
+        "voices/database.py",
+        "                    connection.execute(statement)\n",
+        '                    connection.execute(statement); connection.execute("COMMIT")\n'
+        '                    connection.execute("BEGIN IMMEDIATE")\n',
+        (DATABASE_FAULTS,),
+    ),
+    Seed(
+        "a store of a newer Timbre is opened anyway",
+        "voices/database.py",
+        "        if version > newest:\n",
+        "        if False:\n",
+        (DATABASE,),
+    ),
+    Seed(
+        "a damaged store is opened anyway",
+        "voices/database.py",
+        '        if found != "ok":\n',
+        "        if False:\n",
+        (DATABASE,),
+    ),
+    # ---- The transcript ----
+    Seed(
+        "an edit that saw an older revision wins",
+        "finetune/transcript.py",
+        "    if found.revision != edit.saw:\n",
+        "    if False:\n",
+        (TRANSCRIPT,),
+    ),
+    Seed(
+        "undoing loses a field",
+        "finetune/transcript.py",
+        " included = :included, reason = :reason, gone = :gone,",
+        " included = :included, gone = :gone,",
+        (TRANSCRIPT,),
+    ),
+    Seed(
+        "undoing leaves the revision as it was",
+        "finetune/transcript.py",
+        "            revision = _next_revision(store)\n",
+        "            revision = _next_revision(store) - 1\n",
+        (TRANSCRIPT,),
+    ),
+    Seed(
+        "what was undone can be redone over newer edits",
+        "finetune/transcript.py",
+        "    store.execute(\"UPDATE actions SET state = 'passed' WHERE state = 'undone'\")\n",
+        "",
+        (TRANSCRIPT,),
+    ),
+    Seed(
+        "redoing begins at the wrong end",
+        "finetune/transcript.py",
+        'self._turn("undone", "min",',
+        'self._turn("undone", "max",',
+        (TRANSCRIPT,),
+    ),
+    # ---- Names ----
+    Seed(
+        "a name may hold control signs",
+        "voices/names.py",
+        'in ("Cc", "Cs", "Zl", "Zp")',
+        'in ("Cs",)',
+        (NAMES,),
+    ),
+    Seed(
+        "a name may turn the reading order",
+        "voices/names.py",
+        "    if _TURNS_TEXT & set(name):\n",
+        "    if False:\n",
+        (NAMES,),
+    ),
+    Seed(
+        "a folder is called as the person called it",
+        "finetune/projects.py",
+        "cleaned, project_id = names.clean(name), names.new_id()",
+        "cleaned, project_id = names.clean(name), name",
+        (NAMES,),
+    ),
+    Seed(
+        "a project is listed before it is made",
+        "finetune/projects.py",
+        '        files.make_folder(folder / "recordings")\n'
+        "        Transcript(transcript_path(workspace, project_id)).close()\n"
+        "        files.sync_folder(folder)\n"
+        "        return shelf(workspace).add(cleaned, project_id)\n",
+        "        listed = shelf(workspace).add(cleaned, project_id)\n"
+        '        files.make_folder(folder / "recordings")\n'
+        "        Transcript(transcript_path(workspace, project_id)).close()\n"
+        "        files.sync_folder(folder)\n"
+        "        return listed\n",
+        (PROJECTS_FAULTS,),
+    ),
+    # ---- Jobs ----
+    Seed(
+        "a job writes to a pipe instead of a file",
+        "finetune/jobs/process.py",
+        "        stdout=output,\n",
+        "        stdout=subprocess.PIPE,\n",
+        (JOBS, PROCESS),
+    ),
+    Seed(
+        "a process is known by its pid alone",
+        "finetune/jobs/process.py",
+        "identity(known.pid) != known",
+        "identity(known.pid) is None",
+        (PROCESS,),
+    ),
+    Seed(
+        "a process's creation moves with the clock",
+        "finetune/jobs/process.py",
+        '    if sys.platform != "linux":\n        return process.create_time()\n',
+        "    if process:\n        return process.create_time()\n",
+        (PROCESS,),
+    ),
+    Seed(
+        "a zombie counts as alive",
+        "finetune/jobs/process.py",
+        "        return not _is_zombie(psutil.Process(known.pid))\n",
+        "        return True\n",
+        (PROCESS,),
+    ),
+    Seed(
+        "a job stays in the session that started it",
+        "finetune/jobs/process.py",
+        "        start_new_session=True,",
+        "        start_new_session=False,",
+        (PROCESS,),
+    ),
+    Seed(
+        "a job inherits the mark of another",
+        "finetune/jobs/process.py",
+        "own = {MARK, *CHOSEN}",
+        "own = {*CHOSEN}",
+        (PROCESS,),
+    ),
+    Seed(
+        "a double click is not looked for",
+        "finetune/jobs/queue.py",
+        "        same = _same(store, request)\n",
+        "        same = None\n",
+        (JOBS,),
+    ),
+    Seed(
+        "two jobs have one GPU",
+        "finetune/jobs/queue.py",
+        'free = not row["needs"] or row["needs"] not in taken',
+        "free = True",
+        (JOBS,),
+    ),
+    Seed(
+        "the queue does not keep the order a person chose",
+        "finetune/jobs/queue.py",
+        'WHERE state = ? ORDER BY place"',
+        'WHERE state = ? ORDER BY rowid"',
+        (JOBS,),
+    ),
+    Seed(
+        "a job without a keeper is left alone",
+        "finetune/jobs/queue.py",
+        'elif row["state"] == "started" or free:',
+        'elif row["state"] == "waiting" and free:',
+        (JOBS,),
+    ),
+    Seed(
+        "two keepers keep one job",
+        "finetune/jobs/keeper.py",
+        '        with FileLock(path / "keeper.lock", timeout=1):\n',
+        "        if path:\n",
+        (JOBS,),
+    ),
+    Seed(
+        "a second keeper starts the work again",
+        "finetune/jobs/keeper.py",
+        "self._adopt() if self._folder.was_begun() else self._start()",
+        "self._start()",
+        (JOBS,),
+    ),
+    Seed(
+        "a worker that was not noted is not looked for",
+        "finetune/jobs/keeper.py",
+        "found = sorted(process.family(self._folder.id), key=psutil.Process.create_time)",
+        "found: list[psutil.Process] = []",
+        (JOBS,),
+    ),
+    Seed(
+        "a job that does not listen is never killed",
+        "finetune/jobs/keeper.py",
+        "        if over > self._request.end_seconds:\n",
+        "        if over > 1e9:\n",
+        (JOBS,),
+    ),
+    Seed(
+        "what a job left running is not cleared up",
+        "finetune/jobs/keeper.py",
+        "        self._clear_up()\n",
+        "",
+        (JOBS,),
+    ),
+    Seed(
+        "the queue does not go on by itself",
+        "finetune/jobs/keeper.py",
+        "        queue.advance(workspace)\n",
+        "        pass\n",
+        (JOBS,),
+    ),
+    Seed(
+        "nobody notices that a job is silent",
+        "finetune/jobs/keeper.py",
+        "        elif beat and time.monotonic() - self._since > SILENT_SECONDS:\n",
+        "        elif False:\n",
+        (JOBS,),
+    ),
+    Seed(
+        "the last word comes after things are taken down",
+        "finetune/jobs/worker.py",
+        "        job.say_last(Finished(work(job)))\n",
+        "        import atexit\n\n"
+        "        text = work(job)\n"
+        "        atexit._run_exitfuncs()\n"
+        "        job.say_last(Finished(text))\n",
+        (JOBS,),
+    ),
+    Seed(
+        "the last word is not synced",
+        "finetune/jobs/worker.py",
+        "        os.fsync(self._events)\n",
+        "",
+        ("tests/finetune/jobs",),
+    ),
+    Seed(
+        "exit code 137 is a bug",
+        "finetune/jobs/outcome.py",
+        "_KILLED = (-9, 137)",
+        "_KILLED = (-9,)",
+        (OUTCOME,),
+    ),
+    Seed(
+        "the exit code counts more than the last word",
+        "finetune/jobs/outcome.py",
+        "    match last:\n",
+        "    match last if end.code == 0 else None:\n",
+        (OUTCOME,),
+    ),
+    Seed(
+        "the last error of a log is shown, not the first",
+        "finetune/jobs/outcome.py",
+        "    return found[::-1]\n",
+        "    return found\n",
+        (OUTCOME,),
+    ),
+    # ---- The door ----
+    Seed(
+        "any name is answered to",
+        "app/door.py",
+        "    if not host_is_ours(rules, asked.hosts[0]):\n",
+        "    if False:\n",
+        (FRONT,),
+    ),
+    Seed(
+        "a page of another origin is let in",
+        "app/door.py",
+        "(_origin_is_ours(asked) and _site_is_ours(asked))",
+        "_site_is_ours(asked)",
+        (FRONT,),
+    ),
+    Seed(
+        "what the browser says of the sender is not heard",
+        "app/door.py",
+        "(_origin_is_ours(asked) and _site_is_ours(asked))",
+        "_origin_is_ours(asked)",
+        (FRONT,),
+    ),
+    Seed(
+        "any token is right",
+        "app/door.py",
+        'return "in" if _same(shown.bearer, rules.token) else "wrong"',
+        'return "in"',
+        (FRONT,),
+    ),
+    Seed(
+        "a cookie is the token",
+        "app/door.py",
+        "_same(shown.cookie, cookie_value(rules.token))",
+        "_same(shown.cookie, rules.token)",
+        (FRONT,),
+    ),
+    Seed(
+        "a network is listened to without a token",
+        "app/door.py",
+        "    if not _is_loopback(address) and token is None:\n",
+        "    if False:\n",
+        (FRONT,),
+    ),
+    Seed(
+        "two studios work in one workspace",
+        "app/studio.py",
+        "        lock.acquire(timeout=0)\n",
+        "",
+        (STUDIO,),
+    ),
+    # ---- Layers ----
+    Seed(
+        "gradio is imported outside the screen",
+        "finetune/projects.py",
+        "from pathlib import Path\n",
+        "from pathlib import Path\n\nimport gradio\n",
+        (LAYERS,),
+    ),
+    Seed(
+        "torch is imported in the studio's process",
+        "voices/files.py",
+        "import psutil\n",
+        "import psutil\nimport torch\n",
+        (LAYERS,),
+    ),
+    Seed(
+        "a lower folder imports a higher one",
+        "voices/names.py",
+        "from engines.errors import NameProblem\n",
+        "from engines.errors import NameProblem\nfrom finetune.jobs import events\n",
+        (LAYERS,),
+    ),
+    Seed(
+        "importing makes a folder",
+        "finetune/gpu.py",
+        "TIMEOUT_SECONDS = 2.0\n",
+        'TIMEOUT_SECONDS = 2.0\n__import__("os").makedirs("cache", exist_ok=True)\n',
+        (LAYERS,),
+    ),
+    Seed(
+        "a command goes through a shell",
+        "app/commands.py",
+        "subprocess.call(argv, env=environment)",
+        'subprocess.call(" ".join(argv), env=environment, shell=True)',
+        (LAYERS,),
+    ),
+)
