@@ -24,6 +24,9 @@ from tests.jobs_at_work import request
 from voices.workspace import open_workspace
 
 PATIENCE_SECONDS = 20
+posix_only = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals, `env` and `sh` are other things there"
+)
 
 
 def wait_for(what, seconds=PATIENCE_SECONDS):
@@ -75,8 +78,8 @@ def test_a_job_works_and_tells_and_ends(workspace):
         ("input", "bad-input"),
         ("bug", "bug"),
         ("137", "memory"),
-        ("-9", "memory"),
-        ("-11", "bug"),
+        pytest.param("-9", "memory", marks=posix_only),
+        pytest.param("-11", "bug", marks=posix_only),
         ("3", "bug"),
     ],
 )
@@ -101,6 +104,7 @@ def test_a_command_that_is_not_there_is_a_failure_in_words(workspace):
     assert "could not be started" in ended(workspace, job).what
 
 
+@posix_only
 def test_the_command_is_kept_as_a_person_can_type_it(workspace, tmp_path):
     job = queue.submit(workspace, request("count", 3))
     ended(workspace, job)
@@ -141,6 +145,7 @@ def test_what_a_job_leaves_running_goes_when_it_ends(workspace):
     assert process.family(job.id) == []
 
 
+@posix_only
 def test_a_killed_job_leaves_no_helper(workspace):
     job = queue.submit(workspace, request("deaf"))
     works(job)
@@ -318,6 +323,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(workspace):
             queue.find(workspace, unknown)
 
 
+@posix_only
 def test_a_worker_without_the_mark_is_stopped_too(workspace):
     wish = request("deaf", save_seconds=0.2, end_seconds=0.3)
     clean = ("env", "-i", f"PYTHONPATH={code_path()['PYTHONPATH']}", *wish.argv)
