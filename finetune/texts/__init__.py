@@ -1,0 +1,1 @@
+"""Texts from outside and back: read, matched to recordings, aligned to speech, written, prompted."""
