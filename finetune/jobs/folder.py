@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +88,13 @@ class JobFolder:
         files.write_json(self.path / "job.json", {"v": 1, **asdict(request)})
 
     def request(self) -> Request:
+        """What was asked for; what only a newer Timbre knows is left out."""
         content = json.loads((self.path / "job.json").read_bytes())
-        del content["v"]
-        variables = tuple((name, value) for name, value in content["variables"])
-        return Request(**{**content, "argv": tuple(content["argv"]), "variables": variables})
+        known = {
+            field.name: content[field.name] for field in fields(Request) if field.name in content
+        }
+        known["variables"] = tuple((name, value) for name, value in known.get("variables", ()))
+        return Request(**{**known, "argv": tuple(known["argv"])})
 
     def is_readable(self) -> bool:
         """Whether its request can be read: people delete folders, and disks lose files."""

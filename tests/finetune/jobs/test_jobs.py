@@ -493,6 +493,18 @@ def test_reading_lines_waits_for_their_end(tmp_path):
     assert read_lines(tmp_path / "nothing", 0) == ([], 0)
 
 
+def test_the_request_of_an_older_or_newer_timbre_can_be_read(workspace):
+    job = queue.submit(workspace, request("count", 1))
+    ended(workspace, job)
+    path = job.folder.path / "job.json"
+    content = json.loads(path.read_text())
+
+    del content["variables"]
+    path.write_text(json.dumps({**content, "v": 9, "mood": "good"}))
+
+    assert queue.find(workspace, job.id).request.title == "count"
+
+
 def test_a_request_comes_back_as_it_was_written(workspace):
     wish = request("count", 3, needs="gpu-0", once="x", save_seconds=90.0)
     job = queue.submit(workspace, wish)
