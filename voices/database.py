@@ -105,9 +105,12 @@ class Database:
                 time.sleep(0.01)
 
     def _check_whose_it_is(self, newest: int) -> None:
+        # In one transaction: another process may be making the file at this moment.
+        self._connection.execute("BEGIN")
         version, mark = self._pragma("user_version"), self._pragma("application_id")
-        found = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if found and mark != _APPLICATION_ID:
+        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        self._connection.execute("COMMIT")
+        if tables and mark != _APPLICATION_ID:
             raise StoreDamagedError(
                 f"{self.path} was not made by Timbre.", "Move it away and start again."
             )
