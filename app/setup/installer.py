@@ -22,7 +22,7 @@ from app.setup.environment import (
     write_stamp,
 )
 from app.setup.progress import duration
-from app.setup.workplace import Workplace, workplace
+from app.setup.worksite import Worksite, worksite
 from engines.errors import SetupError
 
 ROOM_FIRST = 8_000_000_000
@@ -45,7 +45,7 @@ print(json.dumps(facts))
 
 def set_up(environment: Environment, offline: bool) -> None:
     """Bring the environment to what is wanted, from whatever state it is in."""
-    with workplace(environment, offline) as place:
+    with worksite(environment, offline) as place:
         if stands(environment):
             return  # another set-up did it while this one waited
         before = read_stamp(environment.root)
@@ -67,7 +67,7 @@ def add(environment: Environment, name: str, offline: bool) -> None:
     wanted = key(environment) + "\n" + lock.read_text(encoding="utf-8")
     if done.is_file() and done.read_text(encoding="utf-8") == wanted:
         return
-    with workplace(environment, offline) as place:
+    with worksite(environment, offline) as place:
         uv.install(place, uv.find(place), lock, f"Installing what `{name}` needs (once)")
         done.write_text(wanted, encoding="utf-8")
 
@@ -85,7 +85,7 @@ def check_room(folder: Path, needed: int) -> None:
         )
 
 
-def _install_all(place: Workplace) -> None:
+def _install_all(place: Worksite) -> None:
     environment, began = place.environment, time.monotonic()
     room = ROOM_AGAIN if environment.python.exists() else ROOM_FIRST
     check_room(environment.root, room)
@@ -114,7 +114,7 @@ def _python_fits(environment: Environment) -> bool:
     return version is not None and asked.stdout.split() == [*version.groups(), "True"]
 
 
-def _make_python(place: Workplace) -> None:
+def _make_python(place: Worksite) -> None:
     """Make the environment anew, with the Python that runs this (not one of an environment)."""
     folder = place.environment.folder
     kept = {place.environment.lock, place.environment.log}

@@ -8,13 +8,13 @@ import subprocess
 from pathlib import Path
 
 from app.setup import packages
-from app.setup.workplace import Workplace
+from app.setup.worksite import Worksite
 
 # The first uv that knows every option used here.
 OLDEST = (0, 7)
 
 
-def find(place: Workplace) -> str:
+def find(place: Worksite) -> str:
     """The machine's uv, else the environment's, brought when it is missing or another version."""
     on_path = shutil.which("uv")
     if on_path and version(on_path) >= OLDEST:
@@ -42,7 +42,7 @@ def cache(uv: str) -> Path:
     return Path(asked.stdout.strip() or Path.home()).absolute()
 
 
-def install_studio(place: Workplace, uv: str) -> None:
+def install_studio(place: Worksite, uv: str) -> None:
     """Install what Timbre runs on, with the torch that fits this machine."""
     lock = place.environment.requirements("studio")
     title = f"Installing (once, about {packages.gigabytes(place.system)} GB)"
@@ -59,19 +59,19 @@ def install_studio(place: Workplace, uv: str) -> None:
     install(place, uv, rest, title)
 
 
-def install(place: Workplace, uv: str, lock: Path, title: str) -> None:
+def install(place: Worksite, uv: str, lock: Path, title: str) -> None:
     """Install exactly what a lock file says; what is there already stays."""
     command = [*_pip_install(place, uv), "--require-hashes", "--no-deps", "-r", str(lock)]
     place.run(command, title, watched=True)
 
 
-def _pip_install(place: Workplace, uv: str) -> list[str]:
+def _pip_install(place: Worksite, uv: str) -> list[str]:
     command = [uv, "--color", "never", "pip", "install", "--no-progress"]
     command += ["--python", str(place.environment.python)]
     return [*command, "--offline"] if place.offline else command
 
 
-def _bring(place: Workplace, lock: Path) -> None:
+def _bring(place: Worksite, lock: Path) -> None:
     python = str(place.environment.python)
     if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
         place.run([python, "-m", "ensurepip"], "Bringing the installer")

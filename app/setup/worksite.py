@@ -17,7 +17,7 @@ from app.setup.turn import turn
 
 
 @dataclass(frozen=True)
-class Workplace:
+class Worksite:
     """What the steps of one set-up share."""
 
     environment: Environment
@@ -51,7 +51,7 @@ class Workplace:
 
 
 @contextmanager
-def workplace(environment: Environment, offline: bool) -> Iterator[Workplace]:
+def worksite(environment: Environment, offline: bool) -> Iterator[Worksite]:
     """Wait for a turn in the folder of the environment, and work there."""
     line = Line(sys.stderr)
 
@@ -61,7 +61,7 @@ def workplace(environment: Environment, offline: bool) -> Iterator[Workplace]:
     try:
         environment.folder.mkdir(exist_ok=True)
         with turn(environment.lock, waiting) as held:
-            yield Workplace(environment, line, offline, held)
+            yield Worksite(environment, line, offline, held)
     except OSError as problem:
         raise failures.explain_os_error(problem, platform.system()) from problem
     finally:
