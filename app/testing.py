@@ -24,6 +24,7 @@ BROWSERS = (
     "msedge",
 )
 COMPILERS = ("cc", "gcc", "clang")
+SPEAKERS = ("flite", "espeak-ng")
 CHECKS = (("ruff", "format", "--check", "."), ("ruff", "check", "."), ("mypy",))
 
 # A blocked download hangs in its connection, so it gets a limit; a slow one needs some minutes.
@@ -42,6 +43,7 @@ def run(root: Path, pytest_args: Sequence[str], offline: bool = False) -> int:
     installer.add(Environment(root), "test", offline or wants_offline((), os.environ))
     if platform.system() == "Linux":
         compiler()
+        voices()
     # Threads that spin while they wait take the two cores of a small machine from each other.
     variables = os.environ | {"TIMBRE_TEST_BROWSER": browser(), "OMP_WAIT_POLICY": "PASSIVE"}
     results = {" ".join(check): _module(root, check, variables) for check in CHECKS}
@@ -85,6 +87,15 @@ def compiler() -> str:
             " then run the tests again.",
         )
     return found
+
+
+def voices() -> None:
+    """Synthesisers for the tests that speak anew; those without them say that they were left out."""
+    missing = [name for name in SPEAKERS if not shutil.which(name)]
+    if missing:
+        _apt(*missing)
+    if not all(map(shutil.which, missing)):
+        _say(f"Without {' and '.join(missing)} the tests that speak are left out.")
 
 
 def _browser_here() -> str | None:

@@ -40,6 +40,7 @@ def checked(monkeypatch):
     monkeypatch.setattr(testing.installer, "add", lambda environment, name, offline: None)
     monkeypatch.setattr(testing, "browser", lambda: "/usr/bin/a-browser")
     monkeypatch.setattr(testing, "compiler", lambda: "/usr/bin/cc")
+    monkeypatch.setattr(testing, "voices", lambda: None)
     monkeypatch.setattr(testing, "_module", module)
     return started, codes
 
@@ -151,3 +152,16 @@ def test_usual_places_are_asked_of_each_system(monkeypatch):
 def test_a_command_that_hangs_or_is_missing_says_nothing():
     assert testing._quietly([sys.executable, "-c", "import time; time.sleep(60)"], 0.3) == ""
     assert testing._quietly(["/no/such/program"], 1) == ""
+
+
+def test_voices_are_brought_or_said_to_be_left_out(bare, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(testing, "_apt", lambda *packages: asked.append(packages))
+
+    testing.voices()
+    program(bare, "flite")
+    program(bare, "espeak-ng")
+    testing.voices()
+
+    assert asked == [("flite", "espeak-ng")]
+    assert "the tests that speak are left out" in capsys.readouterr().err
