@@ -15,6 +15,7 @@ import pytest
 import soundfile
 
 from engines.errors import AudioError, DiskFullError
+from finetune.jobs.process import still_there
 from finetune.jobs.worker import StopWork
 from finetune.media import decode as decoding
 from finetune.media.decode import Decoder, Limits, decode
@@ -41,9 +42,9 @@ def a_long_file(path, minutes):
 
 
 def the_decoder():
-    [child] = [
-        each for each in psutil.Process().children() if "finetune.media" in str(each.cmdline())
-    ]
+    # Other tests' ended children may wait to be noted; those have no command line any more.
+    running = still_there(psutil.Process().children())
+    [child] = [each for each in running if "finetune.media" in str(each.cmdline())]
     return child
 
 
