@@ -13,7 +13,7 @@ import sys
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from engines.errors import JobError, NotFoundError
+from engines.errors import JobError, NotFoundError, StudioError
 from finetune.jobs import process
 from finetune.jobs.events import Progress
 from finetune.jobs.folder import JobFolder, Request, code_path
@@ -54,14 +54,11 @@ def submit(workspace: Workspace, request: Request) -> Job:
     advance(workspace)  # so that one that has just ended is known to have
     folder = JobFolder(workspace.jobs / names.new_id())
     folder.write_request(replace(request, variables=process.chosen_here()))
-    with workspace.store.change() as store:
-        same = _same(store, request)
-        if same is None:
-            store.execute(
-                "INSERT INTO jobs SELECT ?, coalesce(max(place), 0) + 1, ?, ?, 'waiting', '', ?"
-                " FROM jobs",
-                (folder.id, request.needs, request.once, now()),
-            )
+    try:
+        same = _enter(workspace, folder, request)
+    except StudioError:  # a full disk, say: what is not listed must not lie about
+        folder.discard()
+        raise
     if same is not None:
         folder.discard()
         return find(workspace, same)
@@ -175,6 +172,19 @@ def _is_kept(row: sqlite3.Row, folder: JobFolder) -> bool:
     word of its own, or the one that says in the folder that it does."""
     noted = process.Identity(**json.loads(row["keeper"])) if row["keeper"] else None
     return process.lives(noted) or process.lives(folder.keeper())
+
+
+def _enter(workspace: Workspace, folder: JobFolder, request: Request) -> str | None:
+    """Put a job at the end of the queue, or give the id of the one that is the same wish."""
+    with workspace.store.change() as store:
+        same = _same(store, request)
+        if same is None:
+            store.execute(
+                "INSERT INTO jobs SELECT ?, coalesce(max(place), 0) + 1, ?, ?, 'waiting', '', ?"
+                " FROM jobs",
+                (folder.id, request.needs, request.once, now()),
+            )
+    return same
 
 
 def _same(store: sqlite3.Connection, request: Request) -> str | None:

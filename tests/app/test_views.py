@@ -7,6 +7,7 @@ import pytest
 from app import markup, views
 from finetune.jobs import queue
 from finetune.jobs.events import Failed, Progress, Said
+from finetune.jobs.outcome import CAUSES
 from tests.jobs_at_work import request
 
 
@@ -30,6 +31,10 @@ def test_a_time_is_said_as_people_say_it(seconds, words):
 )
 def test_an_event_is_a_line(event, words):
     assert views.event_line(event) == words
+
+
+def test_every_way_a_job_can_end_has_its_words():
+    assert set(views._CAUSES) == set(CAUSES)
 
 
 def test_what_people_typed_is_never_markup():

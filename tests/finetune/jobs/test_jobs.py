@@ -14,7 +14,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from engines.errors import DiskFullError, JobError, NotFoundError
+from engines.errors import DiskFullError, JobError, NotFoundError, WorkspaceError
 from finetune.jobs import process, queue
 from finetune.jobs.events import Finished, Progress, Stopped, from_line
 from finetune.jobs.folder import JobFolder, Request, code_path, read_lines
@@ -226,6 +226,16 @@ def test_a_double_click_starts_one_job(workspace):
     assert len(set(found)) == 1
     assert len(queue.jobs(workspace)) == 1
     assert len(list(workspace.jobs.iterdir())) == 1
+
+
+def test_a_job_that_could_not_be_queued_leaves_nothing(workspace):
+    workspace.store.rows("PRAGMA query_only=1")
+
+    with pytest.raises(WorkspaceError):
+        queue.submit(workspace, request("count", 1))
+
+    assert list(workspace.jobs.iterdir()) == []
+    workspace.store.rows("PRAGMA query_only=0")
 
 
 def test_the_same_wish_can_come_again_once_the_first_has_ended(workspace):
