@@ -228,7 +228,8 @@ def test_a_double_click_starts_one_job(workspace):
     assert len(list(workspace.jobs.iterdir())) == 1
 
 
-def test_a_job_that_could_not_be_queued_leaves_nothing(workspace):
+def test_a_job_that_could_not_be_queued_leaves_nothing(workspace, monkeypatch):
+    monkeypatch.setattr(queue, "advance", lambda workspace: None)  # it would be refused before
     workspace.store.rows("PRAGMA query_only=1")
 
     with pytest.raises(WorkspaceError):
