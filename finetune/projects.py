@@ -3,13 +3,72 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from engines.errors import NameProblem
+from finetune.hearings import Hearings
+from finetune.recordings import Recording, Recordings
+from finetune.schema import open_store
 from finetune.transcript import Transcript
+from finetune.versions import Versions
 from voices import files, names
+from voices.database import Database
 from voices.shelf import Item, Shelf
 from voices.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project that is open: its folder, and what its store holds."""
+
+    folder: Path
+    store: Database
+
+    @property
+    def recordings(self) -> Recordings:
+        return Recordings(self.store)
+
+    @property
+    def hearings(self) -> Hearings:
+        return Hearings(self.store)
+
+    @property
+    def transcript(self) -> Transcript:
+        return Transcript(self.store)
+
+    @property
+    def versions(self) -> Versions:
+        """Its datasets."""
+        return Versions(self.store)
+
+    @property
+    def originals(self) -> Path:
+        """Recordings as they were received, never changed."""
+        return self.folder / "recordings"
+
+    @property
+    def working(self) -> Path:
+        """One channel of each, to work with; made again from the originals when it is gone."""
+        return self.folder / "working"
+
+    def original_of(self, recording: Recording) -> Path:
+        return self.originals / recording.original
+
+    def working_of(self, recording_id: str) -> Path:
+        return self.working / f"{recording_id}.flac"
+
+
+@contextmanager
+def open_project(folder: Path) -> Iterator[Project]:
+    """Open the project in a folder, and close it."""
+    store = open_store(folder / "project.db")
+    try:
+        yield Project(folder, store)
+    finally:
+        store.close()
 
 
 def shelf(workspace: Workspace) -> Shelf:
@@ -23,8 +82,9 @@ def create(workspace: Workspace, name: str) -> Item:
     folder = workspace.projects / project_id
     files.make_folder(folder)
     try:
-        files.make_folder(folder / "recordings")
-        Transcript(transcript_path(workspace, project_id)).close()
+        for inside in ("recordings", "working"):
+            files.make_folder(folder / inside)
+        open_store(folder / "project.db").close()
         files.sync_folder(folder)
         return shelf(workspace).add(cleaned, project_id)
     except NameProblem:
@@ -32,13 +92,8 @@ def create(workspace: Workspace, name: str) -> Item:
         raise
 
 
-def transcript(workspace: Workspace, project: Item) -> Transcript:
-    """Open a project's transcript; close it when done."""
-    return Transcript(transcript_path(workspace, project.id))
-
-
-def transcript_path(workspace: Workspace, project_id: str) -> Path:
-    return workspace.projects / project_id / "project.db"
+def folder_of(workspace: Workspace, project: Item) -> Path:
+    return workspace.projects / project.id
 
 
 def unlisted(workspace: Workspace) -> list[Path]:
@@ -61,8 +116,5 @@ def holds_something(folder: Path) -> bool:
         return True
     if not store.exists():
         return False
-    transcript = Transcript(store)
-    try:
-        return bool(transcript.clips())
-    finally:
-        transcript.close()
+    with open_project(folder) as project:
+        return bool(project.transcript.clips())

@@ -13,42 +13,14 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from engines.errors import ConflictError, NotFoundError
 from voices.database import Database
 from voices.workspace import now
 
-# project.db. Append only, like studio.db's in voices/workspace.py.
-MIGRATIONS = (
-    """
-    CREATE TABLE recordings (
-        id TEXT PRIMARY KEY, name TEXT NOT NULL, seconds REAL NOT NULL, added_at TEXT NOT NULL
-    );
-    CREATE TABLE clips (
-        id INTEGER PRIMARY KEY,
-        recording TEXT NOT NULL REFERENCES recordings (id),
-        start REAL NOT NULL, "end" REAL NOT NULL, text TEXT NOT NULL,
-        included INTEGER NOT NULL, reason TEXT NOT NULL,
-        gone INTEGER NOT NULL,      -- merged into another one or undone; kept for redo
-        revision INTEGER NOT NULL   -- one count for the project: "what changed since 812" is a query
-    );
-    CREATE INDEX clips_by_place ON clips (recording, start);
-    CREATE INDEX clips_by_revision ON clips (revision);
-    CREATE TABLE actions (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        label TEXT NOT NULL, at TEXT NOT NULL,
-        state TEXT NOT NULL         -- done, undone, or passed (undone, then something else was done)
-    );
-    CREATE TABLE edits (
-        action INTEGER NOT NULL REFERENCES actions (id),
-        clip INTEGER NOT NULL REFERENCES clips (id),
-        before TEXT NOT NULL, after TEXT NOT NULL,   -- the clip's values as JSON
-        PRIMARY KEY (action, clip)
-    ) WITHOUT ROWID;
-    """,
-)
+PERSON = "person"
+"""Who an action is by, unless the studio did it. What a person did is never done over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +79,8 @@ class EditConflict(ConflictError):
 class Transcript:
     """The clips of one project and their history."""
 
-    def __init__(self, path: Path) -> None:
-        self._store = Database(path, MIGRATIONS)
-
-    def close(self) -> None:
-        self._store.close()
-
-    def add_recording(self, recording_id: str, name: str, seconds: float) -> None:
-        """Register a recording, so that clips can be spans of it."""
-        with self._store.change() as store:
-            store.execute(
-                "INSERT INTO recordings VALUES (?, ?, ?, ?)", (recording_id, name, seconds, now())
-            )
+    def __init__(self, store: Database) -> None:
+        self._store = store
 
     def clips(self, since_revision: int = -1) -> list[Clip]:
         """List clips in spoken order; after a revision: what changed since, also what is gone."""
@@ -139,11 +101,15 @@ class Transcript:
         return _newest_revision(self._store.rows("SELECT max(revision) FROM clips")[0])
 
     def edit(
-        self, label: str, edits: Sequence[Edit] = (), new: Sequence[Values] = ()
+        self,
+        label: str,
+        edits: Sequence[Edit] = (),
+        new: Sequence[Values] = (),
+        by: str = PERSON,
     ) -> list[Clip]:
         """Do one undoable action; on return it is on the disk. Returns the clips as they are now."""
         with self._store.change() as store:
-            action = _begin_action(store, label)
+            action = _begin_action(store, label, by)
             added = [_insert(store, values) for values in new]
             for edit in edits:
                 _refuse_if_stale(_read(store, edit.clip_id), edit)
@@ -158,6 +124,21 @@ class Transcript:
     def redo(self) -> Action | None:
         """Do again what was undone last, or return None."""
         return self._turn("undone", "min", to="done", write="after")
+
+    def was_done(self, by: str) -> bool:
+        """Whether there is an action of this maker, undone meanwhile or not."""
+        return self._store.row("SELECT 1 FROM actions WHERE by = ?", by) is not None
+
+    def touched(self, recording: str) -> set[int]:
+        """The ids of a recording's clips that a person made or changed."""
+        found = self._store.rows(
+            "SELECT DISTINCT clips.id FROM clips JOIN edits ON edits.clip = clips.id"
+            " JOIN actions ON actions.id = edits.action"
+            " WHERE clips.recording = ? AND actions.state = 'done' AND actions.by = ?",
+            recording,
+            PERSON,
+        )
+        return {row["id"] for row in found}
 
     def history(self) -> list[Action]:
         """List every action, the newest first."""
@@ -180,11 +161,11 @@ class Transcript:
             return Action(row["id"], row["label"], row["at"], to)
 
 
-def _begin_action(store: sqlite3.Connection, label: str) -> int:
+def _begin_action(store: sqlite3.Connection, label: str, by: str) -> int:
     # What was undone can no longer be redone once something else is done; its rows stay.
     store.execute("UPDATE actions SET state = 'passed' WHERE state = 'undone'")
     cursor = store.execute(
-        "INSERT INTO actions (label, at, state) VALUES (?, ?, 'done')", (label, now())
+        "INSERT INTO actions (label, at, state, by) VALUES (?, ?, 'done', ?)", (label, now(), by)
     )
     return int(cursor.lastrowid or 0)
 

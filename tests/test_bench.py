@@ -10,13 +10,13 @@ import pytest
 
 from finetune.jobs.events import Progress as Step
 from finetune.jobs.events import Said
-from finetune.transcript import Transcript
 from tests.bench import __main__ as command
 from tests.bench import jobs_found, kills, model, mutants, progress, record, timing, writer
 from tests.bench.killing import Killed
 from tests.bench.machine import Machine
 from tests.bench.record import Benchmark, CannotMeasure, Figure, Measured, Result, Settings
 from tests.bench.seeds import SEEDS, Seed
+from tests.stores import OpenTranscript
 from voices import files
 
 # ---- What is said of a figure --------------------------------------------------------------------
@@ -221,7 +221,7 @@ def test_every_figure_has_a_name_of_its_own_and_says_what_it_is(name):
 
 def write(path, seed, count):
     """Do so many actions, without being killed."""
-    transcript = Transcript(path)
+    transcript = OpenTranscript(path)
     transcript.add_recording(model.RECORDING, "One.wav", 3600.0)
     state = model.Model(seed)
     while state.count < count:

@@ -78,7 +78,10 @@ class Workspace:
         yield self.root
         for folder in self.folders:
             yield folder
-            yield from (path for path in folder.iterdir() if path.is_dir())
+            for path in folder.iterdir():
+                if path.is_dir():
+                    yield path
+                    yield from (inside for inside in path.iterdir() if inside.is_dir())
 
     def close(self) -> None:
         self.store.close()

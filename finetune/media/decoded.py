@@ -72,14 +72,17 @@ def to_line(answer: Answer) -> bytes:
     return json.dumps({"kind": type(answer).__name__, **asdict(answer)}).encode() + b"\n"
 
 
+def decoded_from(said: dict[str, Any]) -> Decoded:
+    """Make the record again of what JSON kept of it."""
+    return Decoded(**{**said, "levels": Levels(**said["levels"]), "notes": tuple(said["notes"])})
+
+
 def from_line(line: bytes) -> Answer | None:
     """Read an answer; half a line, all a killed decoder could write, is None."""
     try:
         said = json.loads(line)
         kind = _KINDS[said.pop("kind")]
-        if kind is Decoded:
-            said |= {"levels": Levels(**said["levels"]), "notes": tuple(said["notes"])}
-        answer: Answer = kind(**said)
+        answer: Answer = decoded_from(said) if kind is Decoded else kind(**said)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return answer

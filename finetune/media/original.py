@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,9 +23,18 @@ _ROOM_BESIDE_BYTES = 50_000_000
 _ENDING = re.compile(r"\.[a-z0-9]{1,8}")
 
 
-def keep(source: Path, folder: Path, progress: Progress, stop: Stop) -> tuple[Path, str]:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the copy of a recording will be, and the SHA-256 of its content."""
+
+    path: Path
+    sha256: str
+
+
+@contextmanager
+def keep(source: Path, folder: Path, progress: Progress, stop: Stop) -> Iterator[Kept]:
     """
-    Copy a recording into a folder; return the copy, whole, and the SHA-256 of its content.
+    Copy a recording into a folder; the copy appears when the block ends well, else it is gone.
 
     `progress` is told bytes. The copy is named by an id: any name works, and none is a path.
     """
@@ -44,7 +56,7 @@ def keep(source: Path, folder: Path, progress: Progress, stop: Stop) -> tuple[Pa
             progress(done, size)
         if done != size or source.stat().st_size != size:
             raise _changed(source)
-    return path, digest.hexdigest()
+        yield Kept(path, digest.hexdigest())
 
 
 def _ending(source: Path) -> str:

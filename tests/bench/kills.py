@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 
 from engines.errors import DamagedFolderError, StudioError
-from finetune.transcript import Transcript
 from tests.bench import model, writer
 from tests.bench.killing import Killed, kill_writers
 from tests.bench.progress import Progress
 from tests.bench.record import Benchmark, Figure, Measured, Settings, together
+from tests.stores import OpenTranscript
 from voices import files
 
 ROUNDS = 200
@@ -64,7 +64,7 @@ class Transcripts:
 
 def read_back(path: Path) -> model.State:
     """Open a transcript as the studio does, check the file, and read everything."""
-    with closing(Transcript(path)) as transcript:
+    with closing(OpenTranscript(path)) as transcript:
         state = model.read(transcript)
     with closing(sqlite3.connect(path)) as store:
         found = store.execute("PRAGMA integrity_check").fetchall()

@@ -265,13 +265,11 @@ SEEDS = (
     Seed(
         "a project is listed before it is made",
         "finetune/projects.py",
-        '        files.make_folder(folder / "recordings")\n'
-        "        Transcript(transcript_path(workspace, project_id)).close()\n"
+        '        open_store(folder / "project.db").close()\n'
         "        files.sync_folder(folder)\n"
         "        return shelf(workspace).add(cleaned, project_id)\n",
         "        listed = shelf(workspace).add(cleaned, project_id)\n"
-        '        files.make_folder(folder / "recordings")\n'
-        "        Transcript(transcript_path(workspace, project_id)).close()\n"
+        '        open_store(folder / "project.db").close()\n'
         "        files.sync_folder(folder)\n"
         "        return listed\n",
         (PROJECTS_FAULTS,),

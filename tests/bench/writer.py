@@ -14,8 +14,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from finetune.transcript import Transcript
 from tests.bench import model
+from tests.stores import OpenTranscript
 from voices import files
 
 SETTINGS = "settings"
@@ -27,7 +27,7 @@ def main(what: str, folder: Path, seed: int, count: int) -> None:
 
 def write_transcript(folder: Path, seed: int, count: int) -> None:
     state = model.after(seed, count)
-    transcript = Transcript(folder / "project.db")
+    transcript = OpenTranscript(folder / "project.db")
     with suppress(sqlite3.IntegrityError):  # it is there already
         transcript.add_recording(model.RECORDING, "One.wav", 3600.0)
     acknowledge(count)

@@ -7,12 +7,13 @@ import pytest
 from engines.errors import EditError
 from finetune import editing
 from finetune.editing import Search
-from finetune.transcript import Transcript, Values
+from finetune.transcript import Values
+from tests.stores import OpenTranscript
 
 
 @pytest.fixture
 def transcript(tmp_path):
-    opened = Transcript(tmp_path / "project.db")
+    opened = OpenTranscript(tmp_path / "project.db")
     opened.add_recording("r1", "evening.mp3", 60.0)
     opened.add_recording("r2", "morning.mp3", 60.0)
     texts = ["The kettle sang.", "the Kettles sing", "A cat (a.b)", "Dr. Cat"]

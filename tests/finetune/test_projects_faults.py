@@ -47,10 +47,9 @@ class CreateProject(Scenario):
         (project,) = projects.shelf(workspace).all()
         made = workspace.projects / project.id
         # SQLite's log may be there too: a fault while closing leaves it to the next opening.
-        assert {path.name for path in made.iterdir()} >= {"project.db", "recordings"}
-        transcript = projects.transcript(workspace, project)
-        assert transcript.clips() == []
-        transcript.close()
+        assert {path.name for path in made.iterdir()} >= {*("project.db", "recordings", "working")}
+        with projects.open_project(made) as opened:
+            assert opened.transcript.clips() == []
 
 
 class CreateFirstProject(CreateProject):

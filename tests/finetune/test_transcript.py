@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from engines.errors import NotFoundError
-from finetune.transcript import Edit, EditConflict, Transcript, Values
+from finetune.transcript import Edit, EditConflict, Values
+from tests.stores import OpenTranscript
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def transcript(path):
-    opened = Transcript(path)
+    opened = OpenTranscript(path)
     opened.add_recording("r1", "evening.mp3", 600.0)
     yield opened
     opened.close()
@@ -52,7 +53,7 @@ def test_an_edit_is_there_after_a_restart(path, transcript):
     retype(transcript, clip, "The kettle sang.")
     transcript.close()
 
-    assert texts(Transcript(path)) == ["The kettle sang."]
+    assert texts(OpenTranscript(path)) == ["The kettle sang."]
 
 
 def test_an_edit_that_saw_an_older_revision_gets_both_texts_and_changes_nothing(transcript):
@@ -84,7 +85,7 @@ def test_two_writers_never_overwrite_each_other_silently(path, transcript):
     kept, refused = [], []
 
     def write(name):
-        own = Transcript(path)
+        own = OpenTranscript(path)
         for number in range(40):
             seen = own.clip(clip.id)
             try:
@@ -124,10 +125,10 @@ def test_undo_and_redo_cross_a_restart(path, transcript):
     retype(transcript, clip, "two")
     transcript.close()
 
-    again = Transcript(path)
+    again = OpenTranscript(path)
     assert again.undo().label == "type"
     again.close()
-    once_more = Transcript(path)
+    once_more = OpenTranscript(path)
     assert once_more.redo().label == "type"
     assert texts(once_more) == ["two"]
 

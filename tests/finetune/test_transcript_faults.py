@@ -15,6 +15,7 @@ from tests.faults import (
     enumerate_power_loss,
     needs_linux,
 )
+from tests.stores import OpenTranscript
 
 pytestmark = needs_linux
 
@@ -34,13 +35,13 @@ class Edits(Scenario):
     )
 
     def prepare(self, folder: Path) -> None:
-        transcript = Transcript(folder / "project.db")
+        transcript = OpenTranscript(folder / "project.db")
         transcript.add_recording("r", "day one.mp3", 60.0)
         transcript.edit("Import", new=[Values("r", 0, 2, "one"), Values("r", 2, 4, "two")])
         transcript.close()
 
     def act(self, folder: Path) -> None:
-        transcript = Transcript(folder / "project.db")
+        transcript = OpenTranscript(folder / "project.db")
         steps = (change_text, Transcript.undo, Transcript.redo, split, Transcript.undo, merge)
         for step in steps:
             step(transcript)
@@ -49,7 +50,7 @@ class Edits(Scenario):
 
     def check(self, folder: Path, outcome: Outcome) -> None:
         assert_told(outcome)
-        transcript = Transcript(folder / "project.db")
+        transcript = OpenTranscript(folder / "project.db")
         kept = len(outcome.acknowledged)
         found = described(transcript)
         assert found in self.STATES[kept : kept + 2], f"after {kept} steps: {found}"

@@ -10,12 +10,18 @@ import pytest
 from engines.errors import AudioError, DiskFullError
 from finetune.jobs.worker import StopWork
 from finetune.media import original
-from finetune.media.original import keep
+from finetune.media.original import Kept
 from voices.names import is_id
 
 
 def never():
     return False
+
+
+def keep(*arguments) -> Kept:
+    """Keep a recording with nothing done meanwhile."""
+    with original.keep(*arguments) as kept:
+        return kept
 
 
 def ignore(done, total):
@@ -39,27 +45,34 @@ def folder(tmp_path):
 def test_the_copy_is_identical_and_named_by_an_id(source, folder):
     told = []
 
-    path, sha256 = keep(source, folder, lambda *so_far: told.append(so_far), never)
+    kept = keep(source, folder, lambda *so_far: told.append(so_far), never)
 
-    assert path.read_bytes() == source.read_bytes()
-    assert sha256 == hashlib.sha256(source.read_bytes()).hexdigest()
-    assert is_id(path.stem) and path.suffix == ".wav" and path.parent == folder
+    assert kept.path.read_bytes() == source.read_bytes()
+    assert kept.sha256 == hashlib.sha256(source.read_bytes()).hexdigest()
+    assert is_id(kept.path.stem) and kept.path.suffix == ".wav" and kept.path.parent == folder
     assert told[-1] == (5_120_000, 5_120_000) and len(told) > 3
 
 
 def test_two_copies_of_one_recording_tell_by_their_hash(source, folder):
     first, second = keep(source, folder, ignore, never), keep(source, folder, ignore, never)
 
-    assert first[0] != second[0] and first[1] == second[1]
+    assert first.path != second.path and first.sha256 == second.sha256
 
 
 @pytest.mark.parametrize("name", ["voice", "voice.", "a.b c", "a.ünï", "a." + "x" * 50, ".hidden"])
 def test_only_a_plain_ending_is_kept(name, tmp_path, folder):
     (tmp_path / name).write_bytes(b"sound")
 
-    path, _ = keep(tmp_path / name, folder, ignore, never)
+    path = keep(tmp_path / name, folder, ignore, never).path
 
     assert is_id(path.name)
+
+
+def test_nothing_is_kept_when_what_is_done_meanwhile_fails(source, folder):
+    with pytest.raises(ZeroDivisionError), original.keep(source, folder, ignore, never):
+        raise ZeroDivisionError
+
+    assert list(folder.iterdir()) == []
 
 
 def test_a_stop_leaves_nothing(source, folder):

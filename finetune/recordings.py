@@ -1,0 +1,88 @@
+"""The recordings of a project: what came in, each content once, with what is known of its sound."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import asdict, dataclass
+
+from engines.errors import NotFoundError
+from finetune.media.decoded import Decoded, decoded_from
+from voices.database import Database
+from voices.workspace import now
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a person gave, as the project keeps it."""
+
+    id: str
+    name: str
+    """As it came, with the folders below the one that was chosen: "day 1/talk.mp3"."""
+    added_at: str
+    sha256: str
+    original: str
+    """Its file in recordings/."""
+    decoded: Decoded
+    language: str = ""
+    """As chosen or as heard; empty until then."""
+
+    @property
+    def seconds(self) -> float:
+        return self.decoded.seconds
+
+
+class Recordings:
+    """The table of recordings."""
+
+    def __init__(self, store: Database) -> None:
+        self._store = store
+
+    def add(
+        self, recording_id: str, name: str, sha256: str, original: str, decoded: Decoded
+    ) -> Recording:
+        """Register a recording whose original and working copy are on the disk."""
+        added = Recording(recording_id, name, now(), sha256, original, decoded)
+        with self._store.change() as store:
+            store.execute(
+                "INSERT INTO recordings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(added.id, added.name, added.seconds, added.added_at, added.sha256),
+                    *(added.original, json.dumps(asdict(decoded)), added.language),
+                ),
+            )
+        return added
+
+    def all(self) -> list[Recording]:
+        """List them in the order they came."""
+        return [
+            _recording(row) for row in self._store.rows("SELECT * FROM recordings ORDER BY rowid")
+        ]
+
+    def find(self, recording_id: str) -> Recording:
+        row = self._store.row("SELECT * FROM recordings WHERE id = ?", recording_id)
+        if row is None:
+            raise NotFoundError(
+                f"There is no recording {recording_id}.", "`dataset show` lists those there are."
+            )
+        return _recording(row)
+
+    def with_content(self, sha256: str) -> Recording | None:
+        """The recording with exactly this content, if it came before."""
+        row = self._store.row("SELECT * FROM recordings WHERE sha256 = ?", sha256)
+        return _recording(row) if row else None
+
+    def set_language(self, recording_id: str, language: str) -> None:
+        with self._store.change() as store:
+            store.execute(
+                "UPDATE recordings SET language = ? WHERE id = ?", (language, recording_id)
+            )
+
+
+def _recording(row: sqlite3.Row) -> Recording:
+    decoded = decoded_from(json.loads(row["decoded"]))
+    return Recording(
+        *(row["id"], row["name"], row["added_at"], row["sha256"], row["original"]),
+        decoded,
+        row["language"],
+    )
