@@ -76,9 +76,10 @@ def what_now(found: Sequence[Job], project_count: int) -> str:
 def event_line(event: Event) -> str:
     """One thing a job said."""
     match event:
-        case Progress(done, total, unit, seconds_left):
+        case Progress(done, total, unit, seconds_left, per_second):
+            rate = f", {_number(per_second)} a second" if per_second is not None else ""
             left = f", {duration(seconds_left)} left" if seconds_left is not None else ""
-            return f"{_number(done)} of {_number(total)} {unit}{left}"
+            return f"{_number(done)} of {_number(total)} {unit}{rate}{left}"
         case Said(text) | Finished(text) | Stopped(text):
             return text
         case Failed(_, what, fix):

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from finetune.words import Word
 from voices.database import Database
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from finetune.quiet import Levels
 
 Span = tuple[float, float]
+Kind = Literal["whisper", "text", "speech"]
+"""Recognised words, a person's text laid over them, or only where somebody speaks."""
+KINDS: tuple[Kind, ...] = ("whisper", "text", "speech")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Hearing:
 
     id: int
     recording: str
+    kind: Kind
     source: str
     """What heard it and with which settings, in words."""
     language: str
@@ -52,22 +56,26 @@ class Hearings:
     def __init__(self, store: Database) -> None:
         self._store = store
 
-    def begin(self, recording: str, source: str, language: str, *, again: bool = False) -> Hearing:
+    def begin(
+        self, recording: str, kind: Kind, source: str, language: str = "", *, again: bool = False
+    ) -> Hearing:
         """
         Begin a hearing, or find the one from the same source to go on with.
 
         With `again`, one that came to its end is left as it is and another begun.
         """
         for hearing in reversed(self.of(recording)):
-            if hearing.source == source and not (again and hearing.finished):
+            same = (hearing.kind, hearing.source) == (kind, source)
+            if same and not (again and hearing.finished):
                 return hearing
         with self._store.change() as store:
             cursor = store.execute(
-                "INSERT INTO hearings (recording, source, language, begun_at, finished)"
-                " VALUES (?, ?, ?, ?, 0)",
-                (recording, source, language, now()),
+                "INSERT INTO hearings (recording, kind, source, language, begun_at, finished)"
+                " VALUES (?, ?, ?, ?, ?, 0)",
+                (recording, kind, source, language, now()),
             )
-            return Hearing(int(cursor.lastrowid or 0), recording, source, language, False, 0.0)
+            hearing_id = int(cursor.lastrowid or 0)
+        return Hearing(hearing_id, recording, kind, source, language, False, 0.0)
 
     def of(self, recording: str) -> list[Hearing]:
         """List the hearings of a recording, the oldest first."""
@@ -79,9 +87,12 @@ class Hearings:
         )
         return [_hearing(row) for row in found]
 
-    def newest(self, recording: str) -> Hearing | None:
-        """The newest hearing that came to its end."""
-        return next((each for each in reversed(self.of(recording)) if each.finished), None)
+    def newest(self, recording: str, *kinds: Kind) -> Hearing | None:
+        """The newest hearing of these kinds, or of any, that came to its end."""
+        found = reversed(self.of(recording))
+        return next(
+            (each for each in found if each.finished and each.kind in (kinds or KINDS)), None
+        )
 
     def add(
         self,
@@ -100,10 +111,21 @@ class Hearings:
             )
         return replace(hearing, reached=end)
 
-    def finish(self, hearing: Hearing) -> None:
+    def finish(self, hearing: Hearing) -> Hearing:
         """Note that it came to its end."""
         with self._store.change() as store:
             store.execute("UPDATE hearings SET finished = 1 WHERE id = ?", (hearing.id,))
+        return replace(hearing, finished=True)
+
+    def set_language(self, hearing: Hearing, language: str) -> Hearing:
+        """Note the language it hears, and that of the recording when it was not known."""
+        with self._store.change() as store:
+            store.execute("UPDATE hearings SET language = ? WHERE id = ?", (language, hearing.id))
+            store.execute(
+                "UPDATE recordings SET language = ? WHERE id = ? AND language = ''",
+                (language, hearing.recording),
+            )
+        return replace(hearing, language=language)
 
     def heard(self, hearing: Hearing) -> Heard:
         """Read everything it found."""
@@ -122,7 +144,7 @@ class Hearings:
 
 def _hearing(row: sqlite3.Row) -> Hearing:
     return Hearing(
-        *(row["id"], row["recording"], row["source"], row["language"]),
+        *(row["id"], row["recording"], row["kind"], row["source"], row["language"]),
         bool(row["finished"]),
         row["reached"],
     )

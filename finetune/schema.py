@@ -23,6 +23,7 @@ MIGRATIONS = (
     CREATE TABLE hearings (         -- one going over a recording: its words, whatever they come from
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         recording TEXT NOT NULL REFERENCES recordings (id),
+        kind TEXT NOT NULL,         -- whisper; text, laid over a hearing; speech, without words
         source TEXT NOT NULL,       -- what heard it and with which settings: the same one goes on
         language TEXT NOT NULL, begun_at TEXT NOT NULL,
         finished INTEGER NOT NULL
@@ -51,7 +52,7 @@ MIGRATIONS = (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         label TEXT NOT NULL, at TEXT NOT NULL,
         state TEXT NOT NULL,        -- done, undone, or passed (undone, then something else was done)
-        by TEXT NOT NULL            -- person, checks, or the hearing whose words it cut: hearing 12
+        by TEXT NOT NULL            -- person, checks, or the hearing whose words it cut: whisper 12
     );
     CREATE INDEX actions_by_whom ON actions (by);
     CREATE TABLE edits (
@@ -64,9 +65,10 @@ MIGRATIONS = (
 
     CREATE TABLE checks (           -- what was found in a clip's sound and text; made again at will
         clip INTEGER PRIMARY KEY REFERENCES clips (id),
-        revision INTEGER NOT NULL,  -- of the clip that was checked
-        sound TEXT NOT NULL,        -- what was measured of start to end, as JSON
+        start REAL NOT NULL, "end" REAL NOT NULL,  -- what was listened to
+        sound TEXT NOT NULL,        -- what was found in it, as JSON
         voice BLOB NOT NULL,        -- its voice print
+        text TEXT NOT NULL,         -- what was judged
         mark TEXT NOT NULL, reason TEXT NOT NULL,
         findings TEXT NOT NULL      -- as JSON
     );

@@ -129,14 +129,20 @@ class Transcript:
         """Whether there is an action of this maker, undone meanwhile or not."""
         return self._store.row("SELECT 1 FROM actions WHERE by = ?", by) is not None
 
-    def touched(self, recording: str) -> set[int]:
-        """The ids of a recording's clips that a person made or changed."""
+    def touched(self, recording: str, kind: str = "whisper") -> set[int]:
+        """
+        The ids of a recording's clips that a person made or changed.
+
+        To a whisper, clips of a person's text are touched too; to another text they are not.
+        """
         found = self._store.rows(
             "SELECT DISTINCT clips.id FROM clips JOIN edits ON edits.clip = clips.id"
             " JOIN actions ON actions.id = edits.action"
-            " WHERE clips.recording = ? AND actions.state = 'done' AND actions.by = ?",
+            " WHERE clips.recording = ? AND actions.state = 'done'"
+            " AND (actions.by = ? OR actions.by LIKE ?)",
             recording,
             PERSON,
+            "text %" if kind == "whisper" else "",
         )
         return {row["id"] for row in found}
 

@@ -24,6 +24,8 @@ class Progress:
     unit: str
     seconds_left: float | None = None
     """None until there is a rate to tell it from."""
+    per_second: float | None = None
+    """How many units are done in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,8 @@ def from_line(line: str) -> Event | None:
 def _makes_sense(event: Event) -> bool:
     """Whether what reads it can do so without looking twice: a rate of 0 gives an endless rest."""
     match event:
-        case Progress(done, total, unit, seconds_left):
-            numbers = (done, total, 0.0 if seconds_left is None else seconds_left)
+        case Progress(done, total, unit, seconds_left, per_second):
+            numbers = (done, total, seconds_left or 0.0, per_second or 0.0)
             return all(map(math.isfinite, numbers)) and isinstance(unit, str)
         case Failed(cause, what, fix):
             return all(isinstance(text, str) for text in (cause, what, fix))

@@ -29,9 +29,9 @@ def add_second(hearings, hearing):
 
 
 def test_a_hearing_that_was_cut_off_goes_on_behind_its_last_stretch(hearings):
-    add_first(hearings, hearings.begin("r1", "Whisper tiny", "de"))
+    add_first(hearings, hearings.begin("r1", "whisper", "Whisper tiny", "de"))
 
-    found = hearings.begin("r1", "Whisper tiny", "de")
+    found = hearings.begin("r1", "whisper", "Whisper tiny", "de")
     hearings.finish(add_second(hearings, found))
 
     assert found.reached == 30.0
@@ -44,10 +44,10 @@ def test_a_hearing_that_was_cut_off_goes_on_behind_its_last_stretch(hearings):
 
 
 def test_another_source_is_another_hearing_and_loses_nothing(hearings):
-    tiny = add_first(hearings, hearings.begin("r1", "Whisper tiny", "de"))
+    tiny = add_first(hearings, hearings.begin("r1", "whisper", "Whisper tiny", "de"))
 
-    base = hearings.begin("r1", "Whisper base", "de")
-    other = hearings.begin("r2", "Whisper tiny", "de")
+    base = hearings.begin("r1", "whisper", "Whisper base", "de")
+    other = hearings.begin("r2", "whisper", "Whisper tiny", "de")
 
     assert base.reached == other.reached == 0.0
     assert hearings.heard(tiny).words == FIRST
@@ -55,12 +55,12 @@ def test_another_source_is_another_hearing_and_loses_nothing(hearings):
 
 
 def test_what_came_to_its_end_is_heard_again_only_when_asked(hearings):
-    done = add_first(hearings, hearings.begin("r1", "Whisper tiny", "de"))
+    done = add_first(hearings, hearings.begin("r1", "whisper", "Whisper tiny", "de"))
     hearings.finish(done)
 
-    same = hearings.begin("r1", "Whisper tiny", "de")
-    again = hearings.begin("r1", "Whisper tiny", "de", again=True)
-    going_on = hearings.begin("r1", "Whisper tiny", "de", again=True)
+    same = hearings.begin("r1", "whisper", "Whisper tiny", "de")
+    again = hearings.begin("r1", "whisper", "Whisper tiny", "de", again=True)
+    going_on = hearings.begin("r1", "whisper", "Whisper tiny", "de", again=True)
 
     assert same.id == done.id and same.finished
     assert again.id != done.id and going_on.id == again.id
@@ -68,8 +68,10 @@ def test_what_came_to_its_end_is_heard_again_only_when_asked(hearings):
 
 def test_the_newest_hearing_is_one_that_came_to_its_end(hearings):
     assert hearings.newest("r1") is None
-    done = add_first(hearings, hearings.begin("r1", "Whisper tiny", "de"))
+    done = add_first(hearings, hearings.begin("r1", "whisper", "Whisper tiny", "de"))
     hearings.finish(done)
-    hearings.begin("r1", "Whisper base", "de")
+    hearings.begin("r1", "whisper", "Whisper base", "de")
 
     assert hearings.newest("r1").id == done.id
+    assert hearings.newest("r1", "whisper").id == done.id
+    assert hearings.newest("r1", "text", "speech") is None
