@@ -6,12 +6,14 @@ StudioError                what happened, and what to do about it
   NameProblem              a name that cannot be used
   SettingsError            a setting outside its limits
   NotFoundError            a project, voice, job or clip that is not there
+    NotDownloadedError     a model that is not on this computer yet
   WorkspaceError           the folder everything lives in cannot be used
     StudioRunningError     another studio works in it already
     StoreTooNewError       a newer Timbre wrote the file
     StoreDamagedError      the file cannot be read
     DiskFullError          there is no room left
   DamagedFolderError       a checkpoint or voice whose manifest does not match
+  DownloadError            something that could not be fetched from the network
   ConflictError            somebody else changed it first
   EditError                an edit that makes no sense as it is
   DatasetError             a selection of clips that cannot be trained on
@@ -49,6 +51,10 @@ class NotFoundError(StudioError):
     """A project, voice, job or clip that is not there."""
 
 
+class NotDownloadedError(NotFoundError):
+    """A model that is not on this computer yet."""
+
+
 class WorkspaceError(StudioError):
     """The folder everything lives in cannot be used."""
 
@@ -71,6 +77,10 @@ class DiskFullError(WorkspaceError):
 
 class DamagedFolderError(StudioError):
     """A checkpoint or a voice whose files are not what its manifest says."""
+
+
+class DownloadError(StudioError):
+    """Something could not be fetched from the network."""
 
 
 class ConflictError(StudioError):

@@ -110,3 +110,22 @@ class CutSettings(Checked):
                 f"pad_ms is {self.pad_ms}, more than longest_edge_ms ({self.longest_edge_ms}).",
                 "Keep less, or cut less off.",
             )
+
+
+@dataclass(frozen=True)
+class HearSettings(Checked):
+    """How what is said in recordings becomes words."""
+
+    language: str = setting("", "The language that is spoken, such as en; found out when empty")
+    hot_words: str = setting("", "Names and rare words that are said, so that they are spelt right")
+    prompt: str = setting("", "A sentence written the way the transcript should be written")
+    # Whisper computes 30 s whatever it is given, so that full windows are the fast ones.
+    window_seconds: float = setting(
+        30.0, "Sentences are heard together up to this length", low=5, high=30
+    )
+    beam_size: int = setting(
+        5,
+        "More ways to understand a sentence are weighed: slower, now and then better",
+        low=1,
+        high=10,
+    )

@@ -18,7 +18,7 @@ class Telling:
     def __init__(self, say: Callable[[Event], None], unit: str, total: float) -> None:
         self._say, self._unit, self._total = say, unit, total
         self._began = time.monotonic()
-        self._told_at = 0.0
+        self._told_at, self._told = 0.0, -1.0
         self._from = 0.0
         self.at(0.0)
 
@@ -30,9 +30,10 @@ class Telling:
     def at(self, done: float) -> None:
         """Say how far it is; most of what comes too soon is left out, the last is not."""
         now = time.monotonic()
-        if now - self._told_at < EVERY_SECONDS and done < self._total:
+        too_soon = now - self._told_at < EVERY_SECONDS and done < self._total
+        if too_soon or done == self._told or not self._total:
             return
-        self._told_at = now
+        self._told_at, self._told = now, done
         rate = self._rate(done, now - self._began)
         left = max(0.0, self._total - done) / rate if rate else None
         self._say(Progress(round(done, 1), self._total, self._unit, left, rate))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.errors import SettingsError
-from finetune.settings import Checked, CutSettings, setting
+from finetune.settings import Checked, CutSettings, HearSettings, setting
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,19 @@ def test_every_cut_setting_says_what_it_does_and_what_it_may_be():
     for each in fields(CutSettings):
         assert each.metadata["help"][0].isupper()
         assert each.metadata["low"] <= each.default <= each.metadata["high"]
+
+
+def test_every_hear_setting_says_what_it_does_and_numbers_have_limits():
+    for each in fields(HearSettings):
+        assert each.metadata["help"][0].isupper()
+        if not isinstance(each.default, str):
+            assert each.metadata["low"] <= each.default <= each.metadata["high"]
+
+
+@pytest.mark.parametrize("wrong", [{"window_seconds": 31}, {"window_seconds": 2}, {"beam_size": 0}])
+def test_whisper_is_not_asked_for_what_it_cannot_do(wrong):
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        HearSettings(**wrong)
 
 
 @given(st.sampled_from(fields(CutSettings)), st.floats(allow_nan=True))

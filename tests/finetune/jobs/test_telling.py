@@ -54,9 +54,19 @@ def test_it_does_not_tell_too_often_and_always_the_beginning_and_the_end(clock):
 
 def test_no_rate_is_told_from_nothing(clock):
     said = []
-    tell = Telling(said.append, "clips", 0)
+    tell = Telling(said.append, "clips", 10)
 
-    clock[0] += 5
-    tell.at(0)
+    tell.at(10)
 
     assert said[-1].per_second is None and said[-1].seconds_left is None
+
+
+def test_the_end_is_told_once_and_nothing_is_told_of_no_work(clock):
+    said = []
+    tell = Telling(said.append, "clips", 10)
+    for _ in range(3):
+        clock[0] += 5
+        tell.at(10)
+    Telling(said.append, "clips", 0).at(0)
+
+    assert [event.done for event in said] == [0, 10]
