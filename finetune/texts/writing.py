@@ -30,6 +30,8 @@ from finetune.texts.records import excerpt, without_ending
 from voices.files import new_folder, write_bytes
 
 FORMATS = ("ljspeech", "xtts", "f5", "piper", "audiofolder")
+# No texts of its own: they stand beside the sound in the files that whoever adds audio writes.
+PARQUET = "parquet"
 _AUDIO_FOLDER = "wavs"
 _SPLIT_FOLDERS = {"train": "train", "eval": "validation"}
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
@@ -69,19 +71,20 @@ def export(
     language: str = "",
 ) -> None:
     """Make a folder of texts and audio that appears, sealed, when all of it is written."""
-    _check(rows, format)
+    _check(rows, format, (*FORMATS, PARQUET))
     if target.exists():
         raise TextError(
             f"{target.name} is there already.", "Choose another folder, or move it away first."
         )
     with new_folder(target) as folder:
         add_audio(folder, rows)
-        write(rows, format, folder, language)
+        if format != PARQUET:
+            write(rows, format, folder, language)
 
 
 def write(rows: Sequence[Row], format: str, folder: Path, language: str = "") -> None:
     """Write the text files of an export into a folder."""
-    _check(rows, format)
+    _check(rows, format, FORMATS)
     if format == "audiofolder":
         _write_audiofolder(rows, folder)
         return
@@ -99,10 +102,10 @@ def audio_path(row: Row, format: str) -> str:
     return f"{inside}/{row.audio_name}"
 
 
-def _check(rows: Sequence[Row], format: str) -> None:
+def _check(rows: Sequence[Row], format: str, formats: Sequence[str]) -> None:
     """Refuse what would write a wrong file, before anything is written."""
-    if format not in FORMATS:
-        raise TextError(f"There is no format {format!r}.", f"Choose one of {', '.join(FORMATS)}.")
+    if format not in formats:
+        raise TextError(f"There is no format {format!r}.", f"Choose one of {', '.join(formats)}.")
     if not rows:
         raise TextError("There are no clips to export.", "Choose clips that are not left out.")
     seen: dict[str, Row] = {}

@@ -141,3 +141,18 @@ def test_rows_that_would_make_a_wrong_file_are_refused(rows, message, tmp_path):
 def test_an_unknown_format_names_those_there_are(tmp_path):
     with pytest.raises(TextError, match="ljspeech, xtts, f5, piper, audiofolder"):
         write(ROWS, "word", tmp_path)
+
+
+def test_parquet_is_a_sealed_folder_whose_files_are_all_written_with_the_audio(tmp_path):
+    def add_audio(folder, rows):
+        (folder / "train.parquet").write_bytes(b"sound and texts")
+
+    export(ROWS, "parquet", tmp_path / "out", add_audio)
+
+    check_folder(tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "train.parquet",
+        "manifest.json",
+    }
+    with pytest.raises(TextError, match="no format 'parquet'"):
+        write(ROWS, "parquet", tmp_path)
