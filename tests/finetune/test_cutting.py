@@ -70,7 +70,8 @@ def test_two_sentences_with_a_pause_become_a_clip_that_ends_in_silence():
     assert first.why_cut == "the end of a sentence"
     assert first.start == pytest.approx(0.9, abs=0.02)
     assert words[-1].end < first.end < second.start < later[0].start
-    assert second.end == pytest.approx(later[-1].end + 0.1, abs=0.02)
+    # The pad of 0.1 s, and 0.05 for what fades.
+    assert second.end == pytest.approx(later[-1].end + 0.15, abs=0.02)
 
 
 def test_a_sentence_too_long_is_cut_at_its_best_pause_each_part_with_its_own_words():
@@ -130,6 +131,41 @@ def test_a_word_stretched_over_silence_does_not_take_the_silence_along():
     assert second.text == "Hello you there."
     assert first.end < 2.2
     assert 8.6 < second.start < 9.0
+
+
+def test_a_word_that_whisper_ends_half_a_second_too_soon_is_not_cut_in_its_silence():
+    words = sentence("Mr. Hill opened the wooden boat.", 1.0)
+    later = sentence("The baker sold a silver key by the station.", words[-1].end + 2)
+    spoken = [*words[:-1], Word("", words[-1].start, words[-1].end + 0.07)]
+    spoken += [Word("", words[-1].end + 0.14, words[-1].end + 0.55), *later]
+
+    first, second = cut([*words, *later], SETTINGS, heard_of(spoken, 12), 12)
+
+    assert words[-1].end + 0.55 < first.end < second.start < later[0].start
+
+
+def test_the_faint_end_of_a_word_in_the_dark_of_noise_is_kept():
+    words = sentence("After midnight, my brother repaired a yellow lamp.", 1.0)
+    heard = heard_of(words, 8)
+
+    (only,) = cut(words, CutSettings(pad_ms=100), np.maximum(heard, -40), 8)
+
+    # The "p" opens 0.12 s later, no louder than the noise.
+    assert only.end > words[-1].end + 0.12
+
+
+def test_a_silence_that_begins_inside_a_word_is_cut_where_whisper_too_hears_a_gap():
+    words = sentence("Have you seen an empty bottle behind the church?", 1.0)
+    later = sentence("Before dinner, the old farmer repaired a silver key.", words[-1].end + 0.8)
+    heard = heard_of([*words, *later], 12)
+    end = round(words[-1].end * 100)
+    heard[end - 15 : end] = -50  # a "ch" fainter than the music, which has just died away
+    heard[end : end + 3] = -50
+    heard[end + 3 : end + 80] = np.resize([-30, -40, -32, -38, -30], 77)
+
+    first, second = cut([*words, *later], CutSettings(max_seconds=7), heard, 12)
+
+    assert words[-1].end <= first.end <= second.start < later[0].start
 
 
 def test_a_noise_in_a_long_gap_belongs_to_no_clip():
