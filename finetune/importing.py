@@ -58,14 +58,16 @@ def sources_in(paths: Iterable[Path]) -> list[Source]:
     return found
 
 
-def bring_in(project: Project, source: Source, progress: Progress, stop: Stop) -> Brought:
+def bring_in(
+    project: Project, source: Source, progress: Progress, stop: Stop, place: int | None = None
+) -> Brought:
     """
     Bring one file in: its content once, its sound decoded, and what there is to say about it.
 
     `progress` is told seconds of sound. What cannot be used is a verdict, not an error.
     """
     try:
-        recording, known = _brought(project, source, progress, stop)
+        recording, known = _brought(project, source, progress, stop, place)
     except AudioError as error:
         return Brought(source, None, "bad", (error.what, error.fix))
     said = remarks(recording.decoded)
@@ -91,7 +93,7 @@ class _AlreadyThere(Exception):
 
 
 def _brought(
-    project: Project, source: Source, progress: Progress, stop: Stop
+    project: Project, source: Source, progress: Progress, stop: Stop, place: int | None
 ) -> tuple[Recording, bool]:
     recordings = project.recordings
     try:
@@ -99,7 +101,9 @@ def _brought(
             if same := recordings.with_content(kept.sha256):
                 raise _AlreadyThere(same)
             decoded = decode(source.path, project.working_of(kept.path.stem), progress, stop)
-        added = recordings.add(kept.path.stem, source.name, kept.sha256, kept.path.name, decoded)
+        added = recordings.add(
+            kept.path.stem, source.name, kept.sha256, kept.path.name, decoded, place
+        )
     except _AlreadyThere as there:
         return there.recording, True
     except sqlite3.IntegrityError:  # another import brought the same content in meanwhile

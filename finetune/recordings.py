@@ -38,25 +38,44 @@ class Recordings:
     def __init__(self, store: Database) -> None:
         self._store = store
 
+    def next_place(self) -> int:
+        """The place behind the last one."""
+        row = self._store.row("SELECT coalesce(max(place), 0) + 1 FROM recordings")
+        return int(row[0]) if row else 1
+
     def add(
-        self, recording_id: str, name: str, sha256: str, original: str, decoded: Decoded
+        self,
+        recording_id: str,
+        name: str,
+        sha256: str,
+        original: str,
+        decoded: Decoded,
+        place: int | None = None,
     ) -> Recording:
         """Register a recording whose original and working copy are on the disk."""
         added = Recording(recording_id, name, now(), sha256, original, decoded)
         with self._store.change() as store:
             store.execute(
-                "INSERT INTO recordings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO recordings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(added.id, added.name, added.seconds, added.added_at, added.sha256),
+                    *(
+                        added.id,
+                        place or self.next_place(),
+                        added.name,
+                        added.seconds,
+                        added.added_at,
+                        added.sha256,
+                    ),
                     *(added.original, json.dumps(asdict(decoded)), added.language),
                 ),
             )
         return added
 
     def all(self) -> list[Recording]:
-        """List them in the order they came."""
+        """List them in their order."""
         return [
-            _recording(row) for row in self._store.rows("SELECT * FROM recordings ORDER BY rowid")
+            _recording(row)
+            for row in self._store.rows("SELECT * FROM recordings ORDER BY place, id")
         ]
 
     def find(self, recording_id: str) -> Recording:

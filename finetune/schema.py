@@ -11,6 +11,7 @@ MIGRATIONS = (
     """
     CREATE TABLE recordings (
         id TEXT PRIMARY KEY,
+        place INTEGER NOT NULL,     -- their order, which is that of the clips
         name TEXT NOT NULL,         -- as it came, with the folders below the one that was chosen
         seconds REAL NOT NULL, added_at TEXT NOT NULL,
         sha256 TEXT NOT NULL,       -- of what was received: the same content is the same recording

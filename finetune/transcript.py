@@ -85,8 +85,9 @@ class Transcript:
     def clips(self, since_revision: int = -1) -> list[Clip]:
         """List clips in spoken order; after a revision: what changed since, also what is gone."""
         found = self._store.rows(
-            "SELECT * FROM clips WHERE revision > ? AND (NOT gone OR ? >= 0)"
-            " ORDER BY recording, start, id",
+            "SELECT clips.* FROM clips JOIN recordings ON recordings.id = clips.recording"
+            " WHERE clips.revision > ? AND (NOT gone OR ? >= 0)"
+            " ORDER BY recordings.place, recordings.id, start, clips.id",
             since_revision,
             since_revision,
         )

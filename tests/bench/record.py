@@ -15,6 +15,7 @@ KNOWN = {
     "kills": "tests.bench.kills",
     "jobs": "tests.bench.jobs",
     "mutants": "tests.bench.mutants",
+    "store": "tests.bench.store",
 }
 HEADS = ("Date", "Machine", "Command", "Figure", "Value", "Limit")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
