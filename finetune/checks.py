@@ -18,6 +18,7 @@ GOOD, MENTION, LOOK, LEAVE_OUT = 0.0, 0.2, 0.4, 1.0
 """Weights of a finding. They add up: two mentions, or one look, are worth a look."""
 
 Mark = Literal["good", "look", "leave out"]
+MARKS: tuple[Mark, ...] = ("good", "look", "leave out")
 
 
 @dataclass(frozen=True, slots=True)

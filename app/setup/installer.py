@@ -25,7 +25,7 @@ from app.setup.progress import duration
 from app.setup.worksite import Worksite, worksite
 from engines.errors import SetupError
 
-ROOM_FIRST = 8_000_000_000
+ROOM_FIRST = 9_000_000_000
 # Going on, or exchanging some packages: most of it is there, and how much is not known before.
 ROOM_AGAIN = 1_000_000_000
 

@@ -182,7 +182,7 @@ def look(with_gpus: bool = True) -> Machine:
     gpus = gpu.read() if with_gpus else gpu.Gpus()
     cards = visible(gpus.cards, os.environ.get("CUDA_VISIBLE_DEVICES"))
     problem = gpus.problem or (cuda_libraries() if cards else "")
-    import ctranslate2  # type: ignore[import-untyped]  # it ships no types
+    import ctranslate2
 
     gpu_types = {}
     if cards and not problem:

@@ -19,7 +19,7 @@ from finetune.settings import HearSettings
 from finetune.words import Word
 
 if TYPE_CHECKING:
-    from faster_whisper.transcribe import Segment  # type: ignore[import-untyped]  # ships no types
+    from faster_whisper.transcribe import Segment
 
 # A batch that takes this long has doubled for the last time: progress is told every 5 s.
 _BATCH_SECONDS = 2.0
@@ -133,7 +133,7 @@ class Ear:
         return heard
 
     def _hear(self, stretch: Stretch, batch: Sequence[Span], language: str) -> list[_Heard]:
-        from faster_whisper import BatchedInferencePipeline  # type: ignore[import-untyped]  # ships no types
+        from faster_whisper import BatchedInferencePipeline
 
         sound = np.zeros((len(batch) + 1, _SLOT_SECONDS * RATE), np.float32)
         clips = []

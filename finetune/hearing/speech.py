@@ -113,7 +113,7 @@ def _stretch(path: Path, begin: float, stop: float, is_last: bool) -> Stretch:
 
 def _spoken(samples: Samples) -> list[Span]:
     """Where somebody speaks, in seconds from the first sample."""
-    from faster_whisper.vad import (  # type: ignore[import-untyped]  # ships no types
+    from faster_whisper.vad import (
         VadOptions,
         get_speech_timestamps,
     )

@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 import numpy as np
 import soundfile
-import soxr  # type: ignore[import-untyped]  # ships no types
+import soxr
 from numpy.typing import NDArray
 
 from engines.errors import AudioError

@@ -58,7 +58,7 @@ def _resampled(file: Any, first: int, last: int, rate: int) -> NDArray[np.float3
 
     It begins where a sample of the old rate and one of the new fall together.
     """
-    import soxr  # type: ignore[import-untyped]  # ships no types
+    import soxr
 
     old = file.samplerate
     together = old // math.gcd(old, rate)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_FRAME_SECONDS = 0.02
+from finetune.quiet import STEP_S, Levels, levels
+
 _SILENT_DB = -60.0
 _QUIET_DB = -36.0
 _NOISY_DB = 20.0
@@ -50,31 +51,23 @@ def check_take(samples: NDArray[np.float32], rate: int) -> Take:
         return _unusable(seconds, "It is too short to hold a sentence: record it again.")
     if not np.isfinite(samples).all():
         return _unusable(seconds, "It holds broken samples: record it again.")
-    levels = _levels(samples, rate)
-    speech, noise = float(np.percentile(levels, 95)), float(np.percentile(levels, 5))
+    # Without the constant part that cheap inputs add.
+    heard = levels(samples - samples.mean(dtype=np.float64), rate)
+    speech, noise = float(np.percentile(heard, 95)), float(np.percentile(heard, 5))
     if speech < _SILENT_DB:
         return _unusable(seconds, "Nothing was recorded: choose the right microphone, or unmute.")
-    first, last = _span(levels, speech, noise)
+    first, last = _span(heard, speech, noise)
     clipped = _flat_tops(samples)
-    start = max(0.0, first * _FRAME_SECONDS - _PAD_SECONDS)
-    end = min(seconds, (last + 1) * _FRAME_SECONDS + _PAD_SECONDS)
-    problems = (*_level_problems(speech, noise, clipped), *_cut_problems(levels, first, last))
+    start = max(0.0, first * STEP_S - _PAD_SECONDS)
+    end = min(seconds, (last + 1) * STEP_S + _PAD_SECONDS)
+    problems = (*_level_problems(speech, noise, clipped), *_cut_problems(heard, first, last))
     return Take(speech, noise, clipped, start, end, problems)
 
 
-def _levels(samples: NDArray[np.float32], rate: int) -> NDArray[np.float64]:
-    """The level of each 20 ms, in dB of full scale, without the constant part cheap inputs add."""
-    size = max(1, round(rate * _FRAME_SECONDS))
-    wave = samples[: len(samples) // size * size].astype(np.float64)
-    frames = (wave - wave.mean()).reshape(-1, size)
-    levels: NDArray[np.float64] = 10 * np.log10(np.maximum((frames**2).mean(axis=1), 1e-12))
-    return levels
-
-
-def _span(levels: NDArray[np.float64], speech: float, noise: float) -> tuple[int, int]:
-    """The first and the last frame that is speech."""
+def _span(heard: Levels, speech: float, noise: float) -> tuple[int, int]:
+    """The first and the last 10 ms that are speech."""
     floor = max(noise + _ABOVE_NOISE_DB, speech - _BELOW_SPEECH_DB)
-    loud = np.flatnonzero(levels >= min(floor, speech))
+    loud = np.flatnonzero(heard >= min(floor, speech))
     return int(loud[0]), int(loud[-1])
 
 
@@ -112,12 +105,12 @@ def _level_problems(speech: float, noise: float, clipped: int) -> tuple[str, ...
     return tuple(found)
 
 
-def _cut_problems(levels: NDArray[np.float64], first: int, last: int) -> tuple[str, ...]:
-    edge = math.ceil(_EDGE_SECONDS / _FRAME_SECONDS)
+def _cut_problems(heard: Levels, first: int, last: int) -> tuple[str, ...]:
+    edge = math.ceil(_EDGE_SECONDS / STEP_S)
     found = []
     if first < edge:
         found.append("The beginning is cut off: wait a moment before you speak.")
-    if last >= len(levels) - edge:
+    if last >= len(heard) - edge:
         found.append("The end is cut off: wait a moment before you stop.")
     return tuple(found)
 

@@ -1,0 +1,1 @@
+"""What is heard in a clip besides its words: music, and another voice."""
