@@ -1,0 +1,296 @@
+"""
+From recordings to a dataset, as one work that goes on where it was cut off.
+
+    bring in -> hear (speech, then words) -> lay texts over -> cut -> check -> freeze
+
+Each step writes its result last, recording by recording and stretch by stretch, and leaves out
+what it finds done. `python -m finetune.building WISH.json` runs one in a job's folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+
+from engines.errors import NotFoundError
+from finetune import checking, datasets, given
+from finetune.clips import Spoken, cut_again
+from finetune.hearing import listening
+from finetune.hearing.speech import RATE, Stretch, stretches
+from finetune.hearings import Hearing
+from finetune.importing import Brought, Source, bring_in, make_working_again, sources_in
+from finetune.jobs.events import Event, Said
+from finetune.jobs.folder import JobFolder
+from finetune.jobs.telling import Telling
+from finetune.jobs.worker import Job, StopWork, run
+from finetune.projects import Project, open_project
+from finetune.quiet import levels
+from finetune.recordings import Recording
+from finetune.texts.records import Problem
+from finetune.wishes import REPORT, Report, Wish, read_wish
+from finetune.words import Word
+from voices import files
+
+_LONG_SECONDS = 600.0
+"""A recording that long tells how far its reading is."""
+_ABOUT_SECONDS = 120.0
+_AT_ONCE = 4
+
+
+class Build:
+    """One build at work."""
+
+    def __init__(
+        self, project: Project, wish: Wish, say: Callable[[Event], None], stop: Callable[[], bool]
+    ) -> None:
+        self._project, self._wish = project, wish
+        self._say, self._stop = say, stop
+        self.report = Report()
+
+    def run(self) -> Report:
+        """Do every step that is wished for."""
+        chosen = self._chosen(self._bring_in())
+        if self._wish.make_clips:
+            texts = self._texts(chosen)
+            self._hear_and_cut(chosen, texts)
+            self._check()
+        if self._wish.freeze:
+            self._freeze()
+        return self.report
+
+    # ---- Recordings ----
+
+    def _bring_in(self) -> list[Recording]:
+        sources = sources_in(Path(each) for each in self._wish.sources)
+        if self._wish.sources and not sources:
+            raise NotFoundError("There are no recordings in there.", "Choose another folder.")
+        telling = Telling(self._say, "files read", len(sources))
+        found: list[Recording] = []
+        first = self._project.recordings.next_place()
+        # Most of it is other processes' work: their threads here only wait.
+        with ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1)) as pool:
+            for number, brought in enumerate(pool.map(self._bring, sources, count(first)), 1):
+                self._note(brought)
+                found += [brought.recording] if brought.recording else []
+                telling.at(number)
+        return found
+
+    def _bring(self, source: Source, place: int) -> Brought:
+        """Bring one file in, with a progress of its own when it is long."""
+        telling: list[Telling] = []
+
+        def at(done: float, total: float) -> None:
+            if not telling and total > _LONG_SECONDS:
+                telling.append(Telling(self._say, f"s of {source.name} read", total))
+            for each in telling:
+                each.at(done)
+
+        return bring_in(self._project, source, at, self._stop, place)
+
+    def _note(self, brought: Brought) -> None:
+        name, said = brought.source.name, " ".join(brought.sentences)
+        self._say(Said(f"{name}: {said}"))
+        recording = brought.recording
+        self.report.files.append({
+            "name": name,
+            "recording": recording.id if recording else None,
+            "seconds": recording.seconds if recording else None,
+            "verdict": brought.verdict,
+            "said": said,
+            "known": brought.known,
+        })  # fmt: skip
+
+    def _chosen(self, brought: list[Recording]) -> list[Recording]:
+        """What to work on: what was brought in and named, else everything."""
+        named = [self._project.recordings.find(each) for each in self._wish.recordings]
+        if self._wish.sources or named:
+            return [*{each.id: each for each in (*brought, *named)}.values()]
+        return self._project.recordings.all()
+
+    # ---- Words ----
+
+    def _texts(self, recordings: Sequence[Recording]) -> dict[str, given.Given]:
+        if not self._wish.text:
+            return {}
+        path, encoding = Path(self._wish.text), self._wish.encoding or None
+        found = given.read_texts(path, recordings, encoding)
+        self._tell_problems(found.problems)
+        return found.by_recording
+
+    @cached_property
+    def _listener(self) -> listening.Listener:
+        """The model, loaded when the first recording needs it."""
+        wish = self._wish
+        return listening.load(
+            wish.whisper, Path(wish.models), wish.hear, wish.download, self._say, self._stop
+        )
+
+    def _hear_and_cut(self, recordings: Sequence[Recording], texts: dict[str, given.Given]) -> None:
+        total = sum(recording.seconds for recording in recordings)
+        telling, done = Telling(self._say, "s of sound heard", round(total, 1)), 0.0
+        for recording in recordings:
+            text = texts.get(recording.id)
+            if self._wish.whisper or text:
+                self._to_clips(recording, self._hear(recording, telling, done), text)
+            done += recording.seconds
+            telling.at(done)
+
+    def _hear(self, recording: Recording, telling: Telling, before: float) -> Hearing:
+        """Go over one recording: its words, or without a Whisper only where somebody speaks."""
+        hearing = self._begun(recording)
+        telling.skip(recording.seconds if hearing.finished else hearing.reached)
+        if hearing.finished:
+            return hearing
+        make_working_again(self._project, recording, _ignore, self._stop)
+        path, about = self._project.working_of(recording.id), self._about_seconds()
+        for stretch in stretches(path, hearing.reached, about):
+            words: list[Word] = []
+            if self._wish.whisper and stretch.spans:
+                hearing = self._with_language(recording, hearing, stretch)
+                words = self._listener.words(
+                    stretch, hearing.language, lambda at: telling.at(before + at), self._stop
+                )
+            hearing = self._project.hearings.add(
+                hearing, stretch.end, stretch.spans, words, levels(stretch.samples, RATE)
+            )
+            telling.at(before + stretch.end)
+            self._heed_stop()
+        return self._project.hearings.finish(hearing)
+
+    def _begun(self, recording: Recording) -> Hearing:
+        hearings, wish = self._project.hearings, self._wish
+        if not wish.whisper:
+            return hearings.begin(recording.id, "speech", "where somebody speaks")
+        source = listening.source(wish.whisper, wish.hear)
+        return hearings.begin(recording.id, "whisper", source, wish.hear.language, again=wish.again)
+
+    def _about_seconds(self) -> float:
+        return self._listener.about_seconds if self._wish.whisper else _ABOUT_SECONDS
+
+    def _with_language(self, recording: Recording, hearing: Hearing, stretch: Stretch) -> Hearing:
+        """Settle the language of a hearing: as chosen, as known of the recording, or as heard."""
+        if hearing.language:
+            return hearing
+        language = recording.language
+        if not language:
+            language, sure = self._listener.language(stretch)
+            self._say(Said(f"{recording.name}: the language is {language} ({sure:.0%} sure)."))
+        return self._project.hearings.set_language(hearing, language)
+
+    def _heed_stop(self) -> None:
+        if self._stop():
+            raise StopWork("Stopped. What was done is kept, and the same command goes on there.")
+
+    # ---- Texts and clips ----
+
+    def _lay_over(
+        self, recording: Recording, hearing: Hearing, text: given.Given
+    ) -> Hearing | None:
+        """Give a person's text the times of a hearing, as a hearing of its own."""
+        hearings = self._project.hearings
+        laid = hearings.begin(
+            recording.id, "text", f"{text.source} over hearing {hearing.id}", hearing.language
+        )
+        if laid.reached:  # all of it is kept at once
+            return hearings.finish(laid)
+        heard = hearings.heard(hearing)
+        if not heard.words and given.needs_words(text, recording.seconds, self._wish.cut):
+            self._tell_problems([_no_words_for(recording, text)])
+            return None
+        words, problems = given.lay_over(text, heard, recording.seconds, self._wish.cut)
+        self._tell_problems(problems)
+        laid = hearings.add(laid, recording.seconds, heard.spans, words, heard.levels)
+        return hearings.finish(laid)
+
+    def _to_clips(self, recording: Recording, hearing: Hearing, text: given.Given | None) -> None:
+        laid = self._lay_over(recording, hearing, text) if text else hearing
+        if laid:
+            self._cut(recording, laid)
+
+    def _cut(self, recording: Recording, hearing: Hearing) -> None:
+        """Make clips of the words, once for each hearing and way of cutting."""
+        transcript = self._project.transcript
+        by = f"{hearing.kind} {hearing.id}, cut {self._wish.cut}"
+        if transcript.was_done(by):
+            return
+        clips = [each for each in transcript.clips() if each.values.recording == recording.id]
+        spoken = Spoken(
+            *(recording.id, recording.name, recording.seconds, hearing.language),
+            self._project.hearings.heard(hearing),
+        )
+        proposal = cut_again(
+            spoken, clips, transcript.touched(recording.id, hearing.kind), self._wish.cut
+        )
+        if proposal.edits or proposal.new:
+            transcript.edit(proposal.label, proposal.edits, proposal.new, by)
+
+    def _tell_problems(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.report.problems.append(problem)
+            self._say(Said(_in_words(problem)))
+
+    # ---- Checks, and what is frozen ----
+
+    def _check(self) -> None:
+        telling: list[Telling] = []
+
+        def at(done: int, total: int) -> None:
+            if not telling:
+                telling.append(Telling(self._say, "clips checked", total))
+            telling[0].at(done)
+
+        checked = checking.check_all(self._project, at, self._stop)
+        checking.sort_out(self._project, checked)
+        self.report.marks = checking.counted(checked)
+        kept = [clip.values for clip in self._project.transcript.clips() if clip.values.included]
+        self.report.clips = len(kept)
+        self.report.seconds = sum(values.end - values.start for values in kept)
+
+    def _freeze(self) -> None:
+        dataset = datasets.freeze(
+            self._project.transcript.clips(), self._wish.seed, self._wish.check_share
+        )
+        self.report.version = self._project.versions.freeze(dataset, self._wish.note).number
+        self.report.advice = datasets.statistics(dataset).advice
+
+
+def _ignore(done: float, total: float) -> None:
+    """Nobody waits for this one."""
+
+
+def _in_words(problem: Problem) -> str:
+    where = f"{problem.file}, line {problem.number}" if problem.number else problem.file
+    return f"{where}: {problem.sentence}" if where else problem.sentence
+
+
+def _no_words_for(recording: Recording, text: given.Given) -> Problem:
+    first = text.lines[0]
+    return Problem(
+        first.number,
+        f"Where in {recording.name} it is spoken only recognised words can tell:"
+        " name a Whisper, or bring a text with times (.srt, .vtt).",
+        first.file,
+    )
+
+
+def work(job: Job, wish: Wish) -> str:
+    """Do a build as a job; leave a report beside it."""
+    with open_project(Path(wish.project)) as project:
+        build = Build(project, wish, job.say, job.stop_wanted)
+        try:
+            report = build.run()
+        finally:
+            files.write_json(job.folder.path / REPORT, asdict(build.report))
+    return report.closing
+
+
+if __name__ == "__main__":
+    raise SystemExit(
+        run(JobFolder(Path.cwd()), lambda job: work(job, read_wish(Path(sys.argv[1]))))
+    )

@@ -1,0 +1,243 @@
+"""The whole way from recordings to a dataset, with a real Whisper, and what may go wrong on it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+
+import pytest
+import soundfile
+
+from engines.errors import NotFoundError
+from finetune import projects
+from finetune.building import Build
+from finetune.hearing import listening
+from finetune.jobs.events import Progress, Said
+from finetune.jobs.worker import StopWork
+from finetune.settings import HearSettings
+from finetune.transcript import Edit
+from finetune.wishes import Wish, read_wish, write_wish
+from tests import speech
+from tests.whisper import hearing
+
+HEAR = HearSettings(window_seconds=8)
+
+
+@pytest.fixture(scope="module")
+def talk():
+    """Twelve sentences and the truth about them."""
+    return speech.joined(speech.bundled()[:12], gaps=[0.6, 1.2, 0.9], noise_db=30)
+
+
+@pytest.fixture
+def recordings(tmp_path, talk):
+    folder = tmp_path / "from the stick"
+    folder.mkdir()
+    soundfile.write(folder / "talk.wav", talk[0], speech.RATE)
+    return folder
+
+
+def wish(project, *sources, **changes):
+    wished = Wish(
+        str(project.folder),
+        str(project.folder / "models"),
+        tuple(map(str, sources)),
+        whisper=str(hearing.MODEL),
+        hear=HEAR,
+    )
+    return dataclasses.replace(wished, **changes)
+
+
+def build(project, wished, stop=lambda: False):
+    said = []
+    report = Build(project, wished, said.append, stop).run()
+    return report, said
+
+
+def texts(project):
+    return [clip.values.text for clip in project.transcript.clips()]
+
+
+def heard_of(project):
+    [recording] = project.recordings.all()
+    return project.hearings.of(recording.id)
+
+
+def test_recordings_become_a_dataset_whose_texts_are_what_was_said(project, recordings, talk):
+    report, said = build(project, wish(project, recordings, freeze=True, note="first"))
+
+    words = [word for text in texts(project) for word in text.split()]
+    wanted = [word.text for sentence in talk[1] for word in sentence.words]
+    assert hearing.word_errors(wanted, words) <= 0.05 * len(wanted)
+    assert project.versions.newest().number == report.version == 1
+    assert sum(report.marks.values()) == len(texts(project)) >= 4
+    assert any(isinstance(event, Said) and "the language is en" in event.text for event in said)
+    assert any(isinstance(event, Progress) for event in said)
+    assert project.recordings.all()[0].language == "en"
+
+
+def test_every_clip_lies_in_its_recording_and_none_overlaps_another(project, recordings):
+    build(project, wish(project, recordings))
+
+    spans = [(clip.values.start, clip.values.end) for clip in project.transcript.clips()]
+    assert all(0 <= start < end <= project.recordings.all()[0].seconds for start, end in spans)
+    assert all(left[1] <= right[0] for left, right in itertools.pairwise(spans))
+
+
+def test_the_same_build_again_does_nothing_again(project, recordings):
+    build(project, wish(project, recordings, freeze=True))
+    before = project.transcript.clips()
+    history = project.transcript.history()
+
+    report, said = build(project, wish(project, recordings, freeze=True))
+
+    assert report.files[0]["known"]
+    assert project.transcript.clips() == before
+    assert project.transcript.history() == history
+    assert project.versions.numbers() == [1] and len(heard_of(project)) == 1
+    assert not any("Whisper" in event.text for event in said if isinstance(event, Said))
+
+
+def test_what_was_cut_off_goes_on_behind_the_last_stretch_and_comes_to_the_same(
+    project, workspace, recordings, monkeypatch
+):
+    monkeypatch.setattr(listening, "ABOUT_SECONDS", {"cpu": 10.0})
+    other = projects.create(workspace, "in one go")
+    with projects.open_project(projects.folder_of(workspace, other)) as whole:
+        build(whole, wish(whole, recordings))
+        wanted = [
+            dataclasses.replace(clip.values, recording="") for clip in whole.transcript.clips()
+        ]
+
+    with pytest.raises(StopWork):
+        build(project, wish(project, recordings), stop=lambda: reached(project) > 15)
+    at = reached(project)
+    _, said = build(project, wish(project, recordings))
+
+    assert 15 < at < project.recordings.all()[0].seconds
+    first = next(e for e in said if isinstance(e, Progress) and "heard" in e.unit and e.done)
+    assert first.done >= round(at, 1)
+    found = [dataclasses.replace(clip.values, recording="") for clip in project.transcript.clips()]
+    assert found == wanted
+
+
+def reached(project):
+    recordings = project.recordings.all()
+    return max((each.reached for r in recordings for each in project.hearings.of(r.id)), default=0)
+
+
+def test_a_bad_file_never_stops_the_good_ones(project, recordings):
+    (recordings / "a broken one.mp3").write_bytes(b"\xff\xfb" + b"x" * 5000)
+
+    report, _ = build(project, wish(project, recordings))
+
+    verdicts = {each["name"]: each["verdict"] for each in report.files}
+    assert verdicts["a broken one.mp3"] == "bad" and verdicts["talk.wav"] != "bad"
+    assert len(texts(project)) >= 4
+
+
+def test_transcribing_again_keeps_every_edit(project, recordings):
+    build(project, wish(project, recordings))
+    edited = []
+    for clip in project.transcript.clips()[:3]:
+        values = dataclasses.replace(clip.values, text=f"{clip.values.text} (edited)")
+        edited += project.transcript.edit("type", [Edit(clip.id, clip.revision, values)])
+
+    build(project, wish(project, again=True))
+
+    assert len(heard_of(project)) == 2
+    there = {clip.id: clip for clip in project.transcript.clips()}
+    assert [there[clip.id] for clip in edited] == edited
+
+
+def test_a_recording_in_which_nobody_speaks_gives_no_clips_and_stops_nobody(project, recordings):
+    rng = speech.np.random.default_rng(0)
+    soundfile.write(recordings / "a fan.wav", 0.01 * rng.standard_normal(80_000), 16000)
+
+    build(project, wish(project, recordings))
+
+    by_name = {each.name: each for each in project.recordings.all()}
+    assert {clip.values.recording for clip in project.transcript.clips()} == {
+        by_name["talk.wav"].id
+    }
+    assert by_name["a fan.wav"].language == ""
+
+
+def test_texts_of_whole_recordings_need_no_whisper_and_keep_every_sign(project, tmp_path):
+    folder = tmp_path / "LJ"
+    (folder / "wavs").mkdir(parents=True)
+    said = speech.bundled()[:4]
+    rows = []
+    for number, each in enumerate(said):
+        soundfile.write(
+            folder / "wavs" / f"s{number}.wav", speech.np.pad(each.samples, 12_000), 16000
+        )
+        rows.append(f"s{number}|«{each.text}»  & more|«{each.text}»  & more")
+    (folder / "metadata.csv").write_text("\n".join([*rows, "s9|Nobody.|Nobody."]), encoding="utf-8")
+
+    report, _ = build(project, wish(project, folder, text=str(folder), whisper=""))
+
+    assert texts(project) and sorted(texts(project)) == sorted(f"«{e.text}»  & more" for e in said)
+    assert any(problem.number == 5 for problem in report.problems)
+    for clip in project.transcript.clips():
+        seconds = project.recordings.find(clip.values.recording).seconds
+        assert 0.3 < clip.values.start < 0.8 and seconds - 0.9 < clip.values.end < seconds - 0.3
+
+
+def test_a_script_keeps_its_spelling_over_the_recognised_words(project, recordings, talk, tmp_path):
+    script = tmp_path / "script.txt"
+    wanted = [sentence.text.upper() for sentence in talk[1]]
+    script.write_text("\n".join(wanted), encoding="utf-8")
+
+    build(project, wish(project, recordings, text=str(script)))
+
+    assert " ".join(texts(project)).split() == " ".join(wanted).split()
+
+
+def test_a_script_without_a_whisper_says_what_to_bring(project, recordings, tmp_path):
+    script = tmp_path / "script.txt"
+    script.write_text("One line.\nAnother line.", encoding="utf-8")
+
+    report, _ = build(project, wish(project, recordings, text=str(script), whisper=""))
+
+    assert texts(project) == []
+    assert any("name a Whisper" in problem.sentence for problem in report.problems)
+
+
+def test_what_cannot_be_used_is_left_out_with_its_reason_and_a_person_has_the_last_word(
+    project, recordings
+):
+    build(project, wish(project, recordings))
+    clip = project.transcript.clips()[0]
+    words = " ".join(["nonsense"] * 60)
+    values = dataclasses.replace(clip.values, text=words)
+    [clip] = project.transcript.edit(
+        "machine", [Edit(clip.id, clip.revision, values)], by="whisper 9"
+    )
+
+    build(project, wish(project, whisper=""))
+    left_out = project.transcript.clip(clip.id)
+    taken_in = dataclasses.replace(left_out.values, included=True, reason="")
+    project.transcript.edit("take in", [Edit(clip.id, left_out.revision, taken_in)])
+    build(project, wish(project, whisper=""))
+
+    assert not left_out.values.included and "nonsense" in left_out.values.reason
+    assert project.transcript.clip(clip.id).values.included
+
+
+def test_an_empty_folder_is_a_sentence(project, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    with pytest.raises(NotFoundError, match="no recordings in there"):
+        build(project, wish(project, empty))
+
+
+def test_a_wish_is_read_back_as_it_was_written(project, tmp_path):
+    wished = wish(project, "a", "b", recordings=("r",), text="ü.csv", freeze=True)
+    write_wish(wished, tmp_path / "wish.json")
+    content = json.loads((tmp_path / "wish.json").read_text(encoding="utf-8"))
+    (tmp_path / "newer.json").write_text(json.dumps({**content, "mood": "good"}), encoding="utf-8")
+
+    assert read_wish(tmp_path / "wish.json") == wished == read_wish(tmp_path / "newer.json")
