@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -26,6 +28,8 @@ from finetune.words import Word
 BY = "checks"
 # Kept together: a transaction for each clip would take as long as listening to it.
 _AT_ONCE = 25
+# Most of the time is spent in torch and numpy, which let other threads work.
+_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +103,15 @@ def _listen_to(
 ) -> Iterator[dict[int, Listened]]:
     """Listen to clips, some at a time; what is yielded is kept."""
     voices = VoicePrints()
-    for first in range(0, len(clips), _AT_ONCE):
-        if stop():
-            raise StopWork("Stopped while checking. What was checked is kept.")
-        batch = clips[first : first + _AT_ONCE]
-        found = {clip.id: _listen(project, clip, voices) for clip in batch}
-        _keep(project, batch, found)
-        yield found
+    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
+        for first in range(0, len(clips), _AT_ONCE):
+            if stop():
+                raise StopWork("Stopped while checking. What was checked is kept.")
+            batch = clips[first : first + _AT_ONCE]
+            heard = pool.map(lambda clip: _listen(project, clip, voices), batch)
+            found = {clip.id: each for clip, each in zip(batch, heard, strict=True)}
+            _keep(project, batch, found)
+            yield found
 
 
 def _listen(project: Project, clip: Clip, voices: VoicePrints) -> Listened:

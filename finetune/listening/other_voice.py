@@ -13,9 +13,9 @@ Floats = NDArray[np.float32]
 
 # Measured with 60 clips of one voice and 3 of another, 2-8 s long, over all pairs of eight people
 # (telephone prompts of 6 languages) and of ten synthetic voices (six are eSpeak with other settings).
-# Above 0.17: 100 % of the strangers of the people clean, 99 % at 20 dB of noise, 0.7 % of the own;
-# synthetic 89 and 88 %, 0.5 % of the own. Above 0.21: 95 and 88 %, 0.2 % of the own; synthetic 85
-# and 84 %, none of the own. Means and spreads of cepstra, without a learned encoder, found 78 % and
+# Above 0.17: 100 % of the strangers of the people clean, 98 % at 20 dB of noise, 0.4 % of the own;
+# synthetic 90 and 89 %, 0.2 % of the own. Above 0.21: 98 and 88 %, 0.2 % of the own; synthetic 86
+# and 86 %, none of the own. Means and spreads of cepstra, without a learned encoder, found 78 % and
 # 67 % of the people's strangers at 1 %. Where a third of the recordings are band-limited like a
 # telephone, those look like another voice, and only half of the strangers stand out at 1 %.
 MAYBE, SURELY = 0.17, 0.21
