@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from statistics import median
 from typing import Literal
 
@@ -12,7 +13,9 @@ import numpy as np
 
 from finetune.quiet import Levels
 from finetune.scripts import foreign_letters, is_dense, says
-from finetune.words import Word
+from finetune.texts.records import excerpt
+from finetune.texts.units import units_of
+from finetune.words import Word, join_words
 
 GOOD, MENTION, LOOK, LEAVE_OUT = 0.0, 0.2, 0.4, 1.0
 """Weights of a finding. They add up: two mentions, or one look, are worth a look."""
@@ -111,7 +114,7 @@ def check(clip: Facts, speaker: Usual, engines: Iterable[Fits] = ()) -> list[Fin
     if len(clip.heard):
         found += [check_clipping(clip.clipped), check_level(clip.heard), check_noise(clip.heard)]
     if clip.words:
-        found.append(check_certainty(clip.words))
+        found += [check_certainty(clip.words), check_agreement(clip.text, clip.words)]
     return found + [finding for engine in engines for finding in check_engine(clip, engine)]
 
 
@@ -223,6 +226,20 @@ def check_certainty(words: Sequence[Word]) -> Finding:
     doubt = f", least of “{least.text.strip()}” ({least.probability:.0%})"
     sentence = f"Whisper is {sure:.0%} sure of the words{doubt if weight else ''}."
     return Finding("certainty", sure, sentence, weight)
+
+
+def check_agreement(text: str, words: Sequence[Word]) -> Finding:
+    """Compare the text with what Whisper heard, by their letters: a person may have mistyped."""
+    heard = join_words([word.text for word in words])
+    ours, theirs = ("".join(units_of(each)) for each in (text, heard))
+    same = SequenceMatcher(None, ours, theirs, autojunk=False).ratio() if ours != theirs else 1.0
+    # Numbers are written one way and heard another: "3.5", "three point five".
+    weight = LEAVE_OUT if same < 0.4 else LOOK if same < 0.75 else GOOD
+    if weight and any(map(str.isdigit, ours + theirs)):
+        weight = MENTION
+    if not weight:
+        return Finding("agreement", same, f"{same:.0%} of the letters are as Whisper heard them.")
+    return Finding("agreement", same, f"Whisper heard something else: {excerpt(heard)}.", weight)
 
 
 # ---- The engine ----

@@ -57,7 +57,8 @@ def speech(noise_db: float, loudness: float = 0.1, seconds: float = 4.0) -> np.n
 
 def test_a_clip_with_nothing_wrong_is_good_and_gives_no_reason():
     heard = levels(speech(40), 16000)
-    clip = replace(CLEAN, heard=heard, words=[Word("The", 0, 1, 0.95)])
+    words = [Word(f" {word}", 0, 1, 0.95) for word in CLEAN.text.split()]
+    clip = replace(CLEAN, heard=heard, words=words)
 
     assert judge(check(clip, USUAL, [XTTS])) == judge([])
     assert judge([]).mark == "good"
@@ -175,6 +176,22 @@ def test_doubtful_words_are_named():
 
     assert finding.weight == LOOK
     assert "“brawn” (10%)" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "heard", "weight"),
+    [
+        ("Well-known, isn't it?", " well known isn't it", GOOD),
+        ("The kettle sang.", " The cattle sang.", GOOD),
+        ("It is 3.5 miles.", " It is three point five miles.", MENTION),
+        ("The kettle sang all day.", " The kettle fell off.", LOOK),
+        ("The kettle sang.", " My brother-in-law drove home.", LEAVE_OUT),
+    ],
+)
+def test_a_text_that_says_something_else_than_was_heard_is_noticed(text, heard, weight):
+    words = [Word(f" {word}", at, at + 1.0) for at, word in enumerate(heard.split())]
+
+    assert found(replace(CLEAN, text=text, words=words), "agreement").weight == weight
 
 
 @pytest.mark.parametrize(
