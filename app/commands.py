@@ -7,17 +7,25 @@ import socket
 import subprocess
 import sys
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from app import ROOT, studio, terminal, views
+from app import (
+    ROOT,
+    clip_commands,
+    data_commands,
+    dataset_commands,
+    model_commands,
+    studio,
+    terminal,
+    views,
+)
 from app import doctor as checks
 from app.door import EVERY_ADDRESS, LOOPBACK, new_token, rules_for
+from app.options import Chosen, Json, open_workspace
 from engines.errors import StudioRunningError
 from finetune.jobs import queue
 from finetune.jobs.events import to_line
@@ -33,17 +41,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 jobs_app = typer.Typer(help="See, stop and reorder long works.", no_args_is_help=True)
+app.add_typer(data_commands.app)
+app.add_typer(dataset_commands.app, name="dataset")
+app.add_typer(clip_commands.app, name="clips")
+app.add_typer(model_commands.app, name="models")
 app.add_typer(jobs_app, name="jobs")
 
-Json = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or the beginning of it.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The options that hold for every command."""
-
-    home: Path
 
 
 @app.callback(invoke_without_command=True)
@@ -182,7 +186,7 @@ def bench(
 @jobs_app.command("list")
 def jobs_list(context: typer.Context, as_json: Json = False) -> None:
     """List what runs, what waits, and what has ended."""
-    with _workspace(context) as workspace:
+    with open_workspace(context) as workspace:
         found = queue.jobs(workspace)
         if as_json:
             terminal.print_json([views.job_facts(job) for job in found])
@@ -193,7 +197,7 @@ def jobs_list(context: typer.Context, as_json: Json = False) -> None:
 @jobs_app.command("show")
 def jobs_show(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """Show one: its state, its command, how it ended and the end of its log."""
-    with _workspace(context) as workspace:
+    with open_workspace(context) as workspace:
         job = queue.find(workspace, job_id)
         if as_json:
             terminal.print_json(views.job_facts(job))
@@ -208,7 +212,7 @@ def jobs_follow(context: typer.Context, job_id: JobId, as_json: Json = False) ->
 
     [dim]launch.py jobs follow 3fe5[/]
     """
-    with _workspace(context) as workspace:
+    with open_workspace(context) as workspace:
         job = queue.find(workspace, job_id)
         for event in job.folder.follow(meanwhile=lambda: queue.advance(workspace)):
             typer.echo(to_line(event) if as_json else views.event_line(event))
@@ -219,7 +223,7 @@ def jobs_follow(context: typer.Context, job_id: JobId, as_json: Json = False) ->
 @jobs_app.command("stop")
 def jobs_stop(context: typer.Context, job_id: JobId, as_json: Json = False) -> None:
     """Let one save and end; a waiting one leaves the queue."""
-    with _workspace(context) as workspace:
+    with open_workspace(context) as workspace:
         job = queue.stop(workspace, job_id)
         if as_json:
             terminal.print_json(views.job_facts(job))
@@ -239,7 +243,7 @@ def jobs_move(
 
     [dim]launch.py jobs move 3fe5 first[/]
     """
-    with _workspace(context) as workspace:
+    with open_workspace(context) as workspace:
         queue.move(workspace, job_id, direction)
     jobs_list(context, as_json)
 
@@ -254,13 +258,3 @@ def timbre_version() -> str:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     # tomllib came with Python 3.11, and this one line does not need it.
     return text.partition('\nversion = "')[2].partition('"')[0]
-
-
-@contextmanager
-def _workspace(context: typer.Context) -> Iterator[workspaces.Workspace]:
-    workspace = workspaces.open_workspace(context.find_root().obj.home)
-    try:
-        queue.advance(workspace)
-        yield workspace
-    finally:
-        workspace.close()

@@ -24,7 +24,7 @@ from finetune.clips import Spoken, cut_again
 from finetune.hearing import listening
 from finetune.hearing.speech import RATE, Stretch, stretches
 from finetune.hearings import Hearing
-from finetune.importing import Brought, Source, bring_in, make_working_again, sources_in
+from finetune.importing import Brought, Source, bring_in, clear_up, make_working_again, sources_in
 from finetune.jobs.events import Event, Said
 from finetune.jobs.folder import JobFolder
 from finetune.jobs.telling import Telling
@@ -55,6 +55,8 @@ class Build:
 
     def run(self) -> Report:
         """Do every step that is wished for."""
+        self._project.keep_settings(self._wish.hear)
+        self._project.keep_settings(self._wish.cut)
         chosen = self._chosen(self._bring_in())
         if self._wish.make_clips:
             texts = self._texts(chosen)
@@ -67,6 +69,7 @@ class Build:
     # ---- Recordings ----
 
     def _bring_in(self) -> list[Recording]:
+        clear_up(self._project)
         sources = sources_in(Path(each) for each in self._wish.sources)
         if self._wish.sources and not sources:
             raise NotFoundError("There are no recordings in there.", "Choose another folder.")
@@ -133,7 +136,7 @@ class Build:
 
     def _hear_and_cut(self, recordings: Sequence[Recording], texts: dict[str, given.Given]) -> None:
         total = sum(recording.seconds for recording in recordings)
-        telling, done = Telling(self._say, "s of sound heard", round(total, 1)), 0.0
+        telling, done = Telling(self._say, "s of sound heard", total), 0.0
         for recording in recordings:
             text = texts.get(recording.id)
             if self._wish.whisper or text:
@@ -168,7 +171,7 @@ class Build:
         if not wish.whisper:
             return hearings.begin(recording.id, "speech", "where somebody speaks")
         source = listening.source(wish.whisper, wish.hear)
-        return hearings.begin(recording.id, "whisper", source, wish.hear.language, again=wish.again)
+        return hearings.begin(recording.id, "whisper", source, again=wish.again)
 
     def _about_seconds(self) -> float:
         return self._listener.about_seconds if self._wish.whisper else _ABOUT_SECONDS
@@ -177,7 +180,7 @@ class Build:
         """Settle the language of a hearing: as chosen, as known of the recording, or as heard."""
         if hearing.language:
             return hearing
-        language = recording.language
+        language = self._wish.hear.language or recording.language
         if not language:
             language, sure = self._listener.language(stretch)
             self._say(Said(f"{recording.name}: the language is {language} ({sure:.0%} sure)."))

@@ -31,6 +31,9 @@ FADE_S = 0.05
 # So much of a silence must be a gap by the words' times for those to say where in it to cut.
 SURE_S = 0.02
 
+# How far from the ends of a passage its first and its last word are surely heard.
+PASSAGE_EDGE_S = 1.0
+
 # What a cut costs, next to about 0.7 for a clip that is twice as long as wanted. Only their order
 # matters: the end of a sentence, the end of a clause, any pause, between any two words.
 _CLAUSE, _PAUSE, _NO_PAUSE, _IN_A_WORD = 5.0, 6.0, 8.0, 100.0
@@ -107,17 +110,18 @@ def _joints(
     texts = [word.text for word in words]
     spaced, ends = carries_spaces(texts), {*sentence_ends(texts, language)}
     anchors = _anchors(words, heard)
-    joints = [_before(words[0], anchors[0], settings, heard)]
+    joints = [_before(words[0], anchors[0][0], settings, heard)]
     for index, (left, right) in enumerate(pairwise(words)):
-        place = _between(left, right, (anchors[index], anchors[index + 1]), settings, heard)
+        around = anchors[index][1], anchors[index + 1][0]
+        place = _between(left, right, around, settings, heard)
         one_word = glued(left.text, right.text, spaced)
         joints.append(_judged(place, left.text, index in ends, one_word, settings))
-    last = _after(words[-1], anchors[-1], seconds, settings, heard)
+    last = _after(words[-1], anchors[-1][1], seconds, settings, heard)
     return [*joints, _Joint(last.end, last.start, last.pause, why="the last word")]
 
 
-def _anchors(words: Sequence[Word], heard: Levels) -> list[float]:
-    """A moment surely inside each word: where it sounds longest.
+def _anchors(words: Sequence[Word], heard: Levels) -> list[tuple[float, float]]:
+    """A moment surely inside each word, first and last: one and the same, but for a passage.
 
     The middle of a word may be silent, for Whisper stretches words over the pause beside them. What
     sounds first may then be the end of the word before, when that is said to end just there.
@@ -125,10 +129,21 @@ def _anchors(words: Sequence[Word], heard: Levels) -> list[float]:
     anchors, before = [], -1.0
     for word in words:
         doubt = TAIL_S if word.start - before < NEAR_S else 0.0
-        begin, stop = sounding(heard, word.start, word.end, doubt)
-        anchors.append((begin + stop) / 2)
+        if len(word.text.split()) > 1:
+            # A person's text, whole: the pauses between its words are not its ends.
+            edge = min(PASSAGE_EDGE_S, (word.end - word.start) / 2)
+            first = _sounds_at(heard, word.start, word.start + edge, doubt)
+            anchors.append((first, _sounds_at(heard, word.end - edge, word.end)))
+        else:
+            anchors.append((_sounds_at(heard, word.start, word.end, doubt),) * 2)
         before = word.end
     return anchors
+
+
+def _sounds_at(heard: Levels, start: float, end: float, doubt: float = 0.0) -> float:
+    """The middle of where it sounds longest between two times."""
+    begin, stop = sounding(heard, start, end, doubt)
+    return (begin + stop) / 2
 
 
 def _between(

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engines.errors import EditError
+from finetune.normalize import preview
 from finetune.transcript import Clip, Edit, Values
+from finetune.words import Word, unspaced
+
+if TYPE_CHECKING:
+    from finetune.quiet import Levels
 
 # Shorter than this a clip cannot be heard as a word.
 SHORTEST_SECONDS = 0.05
+# Without a silence the words' times are right to about this much.
+_NEAR_SECONDS = 0.06
+# Of a silence, each side keeps this much where there is room.
+_ROOM_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +54,38 @@ def split(clip: Clip, at: float, left_text: str, right_text: str) -> Proposal:
     return Proposal("split", (_edit(clip, end=at, text=left_text),), (right,))
 
 
-def merge(first: Clip, second: Clip, joint: str = " ") -> Proposal:
-    """Make one clip of two neighbours, with what lies between them."""
+def split_at_word(
+    clip: Clip, words: Sequence[Word], index: int, heard: Levels | None = None
+) -> Proposal:
+    """
+    Make two clips of one before a word, where it is quiet; texts keep their spelling.
+
+    `words` are those of the clip's text with their times, `index` is the first of the second clip,
+    counted from 0. Without the recording's levels, the cut is half-way between the two words.
+    """
+    if not 0 < index < len(words):
+        raise EditError(
+            f"It has {len(words)} words.", "Name the word that the second clip begins with."
+        )
+    left, right = _divided(clip.values.text, words, index)
+    at = _quiet_place(words[index - 1], words[index], heard)
+    first, last = clip.values.start + SHORTEST_SECONDS, clip.values.end - SHORTEST_SECONDS
+    return split(clip, max(first, min(at, last)), left, right)
+
+
+def merge(first: Clip, second: Clip, joint: str | None = None) -> Proposal:
+    """
+    Make one clip of two neighbours, with what lies between them.
+
+    The joint between the texts is a space where their script has them, unless it is given.
+    """
     if first.values.recording != second.values.recording:
         raise EditError(
             "These clips are of different recordings.", "Merge neighbours of one recording."
         )
     first, second = sorted((first, second), key=lambda clip: clip.values.start)
     texts = (first.values.text.strip(), second.values.text.strip())
-    text = joint.join(filter(None, texts))
+    text = (_joint(*texts) if joint is None else joint).join(filter(None, texts))
     end = max(first.values.end, second.values.end)
     return Proposal("merge", (_edit(first, end=end, text=text), _edit(second, gone=True)))
 
@@ -68,6 +100,25 @@ def take_in(clips: Iterable[Clip]) -> Proposal:
     """Put clips into the dataset again."""
     edits = (_edit(clip, included=True, reason="") for clip in clips if not clip.values.included)
     return Proposal("take in", tuple(edits))
+
+
+def restore(clips: Iterable[Clip]) -> Proposal:
+    """Bring clips back that were merged into others or cut anew, as they were."""
+    edits = (_edit(clip, gone=False) for clip in clips if clip.values.gone)
+    return Proposal("bring back", tuple(edits))
+
+
+def take_heard(heard: Iterable[tuple[Clip, str]]) -> Proposal:
+    """Take what was heard for the clips' texts."""
+    edits = (_edit(clip, text=text) for clip, text in heard if text != clip.values.text)
+    return Proposal("take what was heard", tuple(edits))
+
+
+def normalise(clips: Iterable[Clip], languages: Mapping[str, str]) -> Proposal:
+    """Write numbers and abbreviations as they are said, in the language of each recording."""
+    said = ((clip, preview(clip.values.text, languages[clip.values.recording])) for clip in clips)
+    edits = (_edit(clip, text=change.after) for clip, change in said if change.spans)
+    return Proposal("write out numbers and abbreviations", tuple(edits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +154,48 @@ def find_and_replace(clips: Sequence[Clip], search: Search, by: str) -> Proposal
 
 def _edit(clip: Clip, **changes: Any) -> Edit:
     return Edit(clip.id, clip.revision, replace(clip.values, **changes))
+
+
+def _joint(left: str, right: str) -> str:
+    return "" if unspaced(left[-1:] or " ") and unspaced(right[:1] or " ") else " "
+
+
+def _divided(text: str, words: Sequence[Word], index: int) -> tuple[str, str]:
+    """The text before and from a word on."""
+    at = 0
+    for word in words[:index]:
+        said = word.text.strip()
+        found = text.find(said, at)
+        if found < 0:
+            raise EditError(
+                f"The word {said!r} is not in the clip's text.", "Cut at a second instead."
+            )
+        at = found + len(said)
+    return text[:at].rstrip(), text[at:].lstrip()
+
+
+def _quiet_place(left: Word, right: Word, heard: Levels | None) -> float:
+    """
+    Where to cut between two words: in the longest silence near the gap that their times leave.
+
+    Whisper stretches words over the pauses beside them, so the silence is looked for between their
+    middles; a short one far from the gap is the one before a "t" inside a word.
+    """
+    gap = sorted((left.end, right.start))
+    if heard is None or not len(heard):
+        return sum(gap) / 2
+    from finetune.quiet import quiet_runs, quietest  # here: numpy, and most edits need none
+
+    def likeness(run: tuple[float, float]) -> float:
+        return run[1] - run[0] - max(run[0] - gap[1], gap[0] - run[1], 0.0)
+
+    runs = quiet_runs(heard, left.centre, right.centre)
+    best = max(runs, key=likeness, default=None)
+    if best is None or likeness(best) < 0:
+        low, high = (
+            max(gap[0] - _NEAR_SECONDS, left.centre),
+            min(gap[1] + _NEAR_SECONDS, right.centre),
+        )
+        return quietest(heard, low, high)
+    room = min(_ROOM_SECONDS, (best[1] - best[0]) / 3)
+    return quietest(heard, best[0] + room, best[1] - room)

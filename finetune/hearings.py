@@ -118,11 +118,11 @@ class Hearings:
         return replace(hearing, finished=True)
 
     def set_language(self, hearing: Hearing, language: str) -> Hearing:
-        """Note the language it hears, and that of the recording when it was not known."""
+        """Note the language it hears, which is then that of the recording."""
         with self._store.change() as store:
             store.execute("UPDATE hearings SET language = ? WHERE id = ?", (language, hearing.id))
             store.execute(
-                "UPDATE recordings SET language = ? WHERE id = ? AND language = ''",
+                "UPDATE recordings SET language = ? WHERE id = ?",
                 (language, hearing.recording),
             )
         return replace(hearing, language=language)

@@ -11,9 +11,12 @@ from pathlib import Path
 from engines.errors import AudioError
 from finetune.media import original
 from finetune.media.decode import Progress, Stop, decode
+from finetune.media.decoded import Decoded
+from finetune.media.original import Kept
 from finetune.media.verdict import Verdict, remarks, worst
 from finetune.projects import Project
 from finetune.recordings import Recording
+from voices import files, names
 
 # What lies beside recordings in a folder. Of everything else the content tells what it is; a file
 # that is named by itself is tried whatever its ending.
@@ -85,6 +88,26 @@ def make_working_again(
         decode(project.original_of(recording), project.working_of(recording.id), progress, stop)
 
 
+def clear_up(project: Project) -> None:
+    """
+    Remove what interrupted imports left behind; what a living process works on stays.
+
+    An original stays, listed or not: when the list was lost, it is all there is.
+    """
+    copies = [path for path in project.working.glob("*.flac") if names.is_id(path.stem)]
+    for folder in (project.originals, project.working):
+        files.sweep(folder)
+    # Asked after the copies were listed, and in this order: who makes one has a temporary original
+    # before, then the original, then the row.
+    if any(project.originals.glob(".tmp-*")):
+        return
+    there = {path.stem for path in project.originals.iterdir()}
+    there |= {recording.id for recording in project.recordings.all()}
+    for copy in copies:
+        if copy.stem not in there:
+            copy.unlink(missing_ok=True)
+
+
 class _AlreadyThere(Exception):
     """The content is in the project; its second copy is not kept."""
 
@@ -97,22 +120,41 @@ def _brought(
 ) -> tuple[Recording, bool]:
     recordings = project.recordings
     try:
-        with original.keep(source.path, project.originals, _ignore, stop) as kept:
-            if same := recordings.with_content(kept.sha256):
-                raise _AlreadyThere(same)
-            decoded = decode(source.path, project.working_of(kept.path.stem), progress, stop)
+        kept, decoded = _copied(project, source, progress, stop)
+        # When this fails, the copies stay: the store may yet find the row in its log.
         added = recordings.add(
             kept.path.stem, source.name, kept.sha256, kept.path.name, decoded, place
         )
     except _AlreadyThere as there:
         return there.recording, True
     except sqlite3.IntegrityError:  # another import brought the same content in meanwhile
-        for copy in (kept.path, project.working_of(kept.path.stem)):
-            copy.unlink()
+        _remove(project, kept)
         same = recordings.with_content(kept.sha256)
         assert same is not None
         return same, True
     return added, False
+
+
+def _copied(
+    project: Project, source: Source, progress: Progress, stop: Stop
+) -> tuple[Kept, Decoded]:
+    """Make the original and the working copy: both of them, or none."""
+    kept = None
+    try:
+        with original.keep(source.path, project.originals, _ignore, stop) as kept:
+            if same := project.recordings.with_content(kept.sha256):
+                raise _AlreadyThere(same)
+            decoded = decode(source.path, project.working_of(kept.path.stem), progress, stop)
+    except BaseException:
+        if kept:  # a copy has its name before its folder is synced, which may fail
+            _remove(project, kept)
+        raise
+    return kept, decoded
+
+
+def _remove(project: Project, kept: Kept) -> None:
+    for copy in (project.working_of(kept.path.stem), kept.path):
+        copy.unlink(missing_ok=True)
 
 
 def _ignore(done: float, total: float) -> None:

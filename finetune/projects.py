@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TypeVar
 
 from engines.errors import NameProblem
 from finetune.hearings import Hearings
 from finetune.recordings import Recording, Recordings
 from finetune.schema import open_store
+from finetune.settings import Checked
 from finetune.transcript import Transcript
 from finetune.versions import Versions
 from voices import files, names
 from voices.database import Database
 from voices.shelf import Item, Shelf
 from voices.workspace import Workspace
+
+Settings = TypeVar("Settings", bound=Checked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,22 @@ class Project:
     def working(self) -> Path:
         """One channel of each, to work with; made again from the originals when it is gone."""
         return self.folder / "working"
+
+    def settings(self, kind: type[Settings]) -> Settings:
+        """The settings of a kind as they were last chosen for this project."""
+        row = self.store.row("SELECT chosen FROM settings WHERE name = ?", kind.__name__)
+        chosen = json.loads(row["chosen"]) if row else {}
+        return kind(
+            **{each.name: chosen[each.name] for each in fields(kind) if each.name in chosen}
+        )
+
+    def keep_settings(self, chosen: Checked) -> None:
+        """Let what was chosen hold for what is done next in this project."""
+        with self.store.change() as store:
+            store.execute(
+                "INSERT OR REPLACE INTO settings VALUES (?, ?)",
+                (type(chosen).__name__, json.dumps(asdict(chosen))),
+            )
 
     def original_of(self, recording: Recording) -> Path:
         return self.originals / recording.original

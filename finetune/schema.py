@@ -74,6 +74,10 @@ MIGRATIONS = (
         findings TEXT NOT NULL      -- as JSON
     );
 
+    CREATE TABLE settings (         -- as last chosen for this project
+        name TEXT PRIMARY KEY, chosen TEXT NOT NULL
+    );
+
     CREATE TABLE datasets (
         version INTEGER PRIMARY KEY,
         frozen_at TEXT NOT NULL, note TEXT NOT NULL,

@@ -217,7 +217,10 @@ def _read(store: sqlite3.Connection, clip_id: int) -> Clip:
 
 def _found(row: sqlite3.Row | None, clip_id: int) -> Clip:
     if row is None:
-        raise NotFoundError(f"There is no clip {clip_id}.", "Load the transcript again.")
+        raise NotFoundError(
+            f"There is no clip {clip_id}.",
+            "Look at the list again: it may have been merged or undone.",
+        )
     return _clip(row)
 
 

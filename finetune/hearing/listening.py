@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from finetune.words import Word
 ABOUT_SECONDS = {"cpu": 120.0, "cuda": 600.0}
 # A language is told by a few places; the first may be a title in another one.
 _PLACES = 5
+# The end of a model's weights: what training changes lies there too.
+_LAST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Listener:
 
 def source(name_or_folder: str, settings: HearSettings) -> str:
     """Which Whisper hears and how it is told to, in words: another way is another hearing."""
-    name = Path(name_or_folder).name
+    name = _told_apart(name_or_folder)
     told = (
         settings.language and f"in {settings.language}",
         settings.hot_words and f"with the words {settings.hot_words!r}",
@@ -61,6 +64,16 @@ def source(name_or_folder: str, settings: HearSettings) -> str:
         f"{settings.window_seconds:g} s at once",
     )
     return f"Whisper {name}, " + ", ".join(filter(None, told))
+
+
+def _told_apart(name_or_folder: str) -> str:
+    """A Whisper's name; folders of the same name may hold different ones, and be moved."""
+    weights = Path(name_or_folder).expanduser() / "model.bin"
+    if not weights.is_file():
+        return name_or_folder
+    with weights.open("rb") as file:
+        file.seek(max(0, weights.stat().st_size - _LAST_BYTES))
+        return f"{weights.parent.name} ({zlib.crc32(file.read()):08x})"
 
 
 def load(

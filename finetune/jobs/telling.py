@@ -36,7 +36,7 @@ class Telling:
         self._told_at, self._told = now, done
         rate = self._rate(done, now - self._began)
         left = max(0.0, self._total - done) / rate if rate else None
-        self._say(Progress(round(done, 1), self._total, self._unit, left, rate))
+        self._say(Progress(round(done, 1), round(self._total, 1), self._unit, left, rate))
 
     def _rate(self, done: float, took: float) -> float | None:
         fresh = done - self._from

@@ -9,8 +9,10 @@ import subprocess
 import sys
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from app.commands import timbre_version
+from app.commands import app, timbre_version
 from app.terminal import globals_first
 from finetune.jobs import queue
 from tests.conftest import ROOT
@@ -53,18 +55,32 @@ def test_the_version_is_the_one_of_the_project():
 def test_help_names_every_command_and_nothing_that_does_nothing():
     said = timbre("--help").stdout
 
-    for command in ("doctor", "test", "bench", "jobs"):
+    for command in ("doctor", "test", "bench", "jobs", "import", "transcribe", "dataset", "clips"):
         assert f" {command} " in said
-    for later in ("transcribe", "train", "speak"):
+    for later in ("train", "speak"):
         assert f" {later} " not in said
 
 
-@pytest.mark.parametrize("command", ["doctor", "test", "bench", "jobs", "jobs list", "jobs move"])
-def test_every_command_explains_itself(command):
-    done = timbre(*command.split(), "--help")
+def commands(table, *before):
+    """Every command of the table, as it is typed."""
+    for name, command in table.commands.items():
+        yield (*before, name)
+        yield from commands(command, *before, name) if hasattr(command, "commands") else ()
 
-    assert done.returncode == 0
+
+@pytest.mark.parametrize("command", [*commands(typer.main.get_command(app))], ids=" ".join)
+def test_every_command_explains_itself(command):
+    done = CliRunner().invoke(app, [*command, "--help"], prog_name="launch.py")
+
+    assert done.exit_code == 0
     assert "Usage: launch.py" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["import", "transcribe", "dataset build", "clips split"])
+def test_help_shows_how_a_command_is_typed_and_that_programs_may_ask(command):
+    said = timbre(*command.split(), "--help").stdout
+
+    assert f"launch.py {command} " in said and "--json" in said
 
 
 def test_the_doctor_answers_programs(tmp_path):

@@ -16,6 +16,8 @@ KNOWN = {
     "jobs": "tests.bench.jobs",
     "mutants": "tests.bench.mutants",
     "store": "tests.bench.store",
+    "dataset": "tests.bench.dataset",
+    "long": "tests.bench.long",
 }
 HEADS = ("Date", "Machine", "Command", "Figure", "Value", "Limit")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {

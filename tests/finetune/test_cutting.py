@@ -330,3 +330,16 @@ def test_cuts_lie_in_the_true_pauses_and_the_baselines_do_not(noise_db):
     # over 30 ms inside a word (8 %), nearly all in sentences too long that have no pause at all.
     assert np.percentile(ours, 95) <= 10 < 40 < np.percentile(theirs, 95)
     assert (ours > HARMLESS_S * 1000).mean() <= 0.015 < 0.05 < (theirs > HARMLESS_S * 1000).mean()
+
+
+@pytest.mark.parametrize("pause", [0.3, 0.9, 1.6])
+def test_a_text_that_came_whole_keeps_all_of_its_sound(pause):
+    """The pause between its sentences is not its end."""
+    first = sentence("one two.", 0.6)
+    second = sentence("and the other one is longer.", first[-1].end + pause)
+    seconds = second[-1].end + 1.0
+    whole = Word("One two. And the other one is longer.", 0.5, second[-1].end + 0.1)
+
+    [piece] = cut([whole], SETTINGS, heard_of([*first, *second], seconds), seconds)
+
+    assert piece.start <= first[0].start and piece.end >= second[-1].end

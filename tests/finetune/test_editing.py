@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 
 from engines.errors import EditError
 from finetune import editing
 from finetune.editing import Search
-from finetune.transcript import Values
+from finetune.quiet import levels
+from finetune.transcript import Clip, Values
+from finetune.words import Word
+from tests import speech
 from tests.stores import OpenTranscript
 
 
@@ -44,8 +50,10 @@ def spans(transcript):
         lambda clips: editing.merge(clips[1], clips[2]),
         lambda clips: editing.leave_out(clips[:3], "noise"),
         lambda clips: editing.find_and_replace(clips, Search("cat"), "dog"),
+        lambda clips: editing.take_heard([(clips[0], "The cattle sang.")]),
+        lambda clips: editing.normalise(clips, {"r1": "en", "r2": "en"}),
     ],
-    ids=["retype", "trim", "split", "merge", "leave out", "replace"],
+    ids=["retype", "trim", "split", "merge", "leave out", "replace", "take", "normalise"],
 )
 def test_every_edit_is_one_undo(transcript, propose):
     before = contents(transcript)
@@ -133,3 +141,119 @@ def test_left_out_clips_stay_with_their_reason_and_come_back(transcript):
 
     assert [c.id for c in back] == [c.id for c in changed]
     assert all(c.values.included and not c.values.reason for c in transcript.clips())
+
+
+# ---- At a word ----
+
+
+def clip(text, start=0.0, end=10.0):
+    return Clip(1, 1, Values("r1", start, end, text))
+
+
+def words(text, start=0.0, each=1.0):
+    spoken = text.split()
+    return [
+        Word(f" {word}", start + i * each, start + (i + 1) * each) for i, word in enumerate(spoken)
+    ]
+
+
+def as_heard(word):
+    return Word(f" {word.text}", word.start, word.end)
+
+
+def test_a_clip_is_split_before_a_word_and_both_texts_keep_their_spelling():
+    text = "«Three  kettles», she said,\nsang."
+
+    proposal = editing.split_at_word(clip(text), words(text), 2)
+
+    [left], [right] = proposal.edits, proposal.new
+    assert (left.values.text, right.text) == ("«Three  kettles»,", "she said,\nsang.")
+    assert left.values.end == right.start == 2.0
+
+
+def test_a_word_that_occurs_twice_is_split_at_the_right_one():
+    text = "the cat and the cat and the dog"
+
+    for index in range(1, 8):
+        proposal = editing.split_at_word(clip(text), words(text), index)
+
+        both = [proposal.edits[0].values.text, proposal.new[0].text]
+        assert both == [" ".join(text.split()[:index]), " ".join(text.split()[index:])]
+
+
+@pytest.mark.parametrize("index", [-1, 0, 3, 4])
+def test_a_split_leaves_a_word_on_each_side(index):
+    with pytest.raises(EditError, match="3 words"):
+        editing.split_at_word(clip("one two three"), words("one two three"), index)
+
+
+def test_words_that_are_not_the_clips_own_split_nothing():
+    with pytest.raises(EditError, match="'four' is not in"):
+        editing.split_at_word(clip("one two three"), words("one four three"), 2)
+
+
+def test_a_split_stays_inside_the_clip_whatever_the_times_of_the_words_are():
+    for start in (-5.0, 30.0):
+        proposal = editing.split_at_word(clip("a b"), words("a b", start), 1)
+
+        assert 0 < proposal.edits[0].values.end < 10
+
+
+@pytest.mark.parametrize("stretched", ["left", "right", "neither"])
+def test_a_split_is_in_the_silence_though_a_word_is_said_to_fill_it(stretched):
+    samples, said = speech.joined(speech.bundled()[:4], gaps=[0.5, 0.9, 0.3], noise_db=30)
+    heard = levels(samples, speech.RATE)
+    for before, after in pairwise(said):
+        left, right = as_heard(before.words[-1]), as_heard(after.words[0])
+        if stretched == "left":
+            left = replace(left, end=right.start)
+        elif stretched == "right":
+            right = replace(right, start=left.end)
+        text = f"{left.text} {right.text}"
+
+        proposal = editing.split_at_word(clip(text, end=60.0), [left, right], 1, heard)
+
+        at = proposal.edits[0].values.end
+        assert before.end + 0.05 < at < after.start - 0.05
+
+
+def test_between_words_without_a_pause_the_split_is_near_where_one_ends():
+    samples, [said] = speech.joined(speech.bundled()[:1], gaps=[1])
+    heard, spoken = levels(samples, speech.RATE), [as_heard(word) for word in said.words]
+
+    for index in range(1, len(spoken)):
+        proposal = editing.split_at_word(clip(said.text, end=60.0), spoken, index, heard)
+
+        left, right = spoken[index - 1 : index + 1]
+        at = proposal.edits[0].values.end
+        assert left.end - 0.15 < at < right.start + 0.15
+
+
+def test_merged_texts_are_joined_as_their_script_is_written(transcript):
+    [first, second] = do(
+        transcript,
+        editing.Proposal("add", new=(Values("r2", 5, 6, "你好，"), Values("r2", 6, 7, "世界"))),
+    )
+
+    [merged, _] = do(transcript, editing.merge(first, second))
+
+    assert merged.values.text == "你好，世界"
+
+
+def test_a_clip_that_was_merged_away_is_brought_back_as_it_was(transcript):
+    first, second, *_ = transcript.clips()
+    do(transcript, editing.merge(first, second))
+
+    [back] = do(transcript, editing.restore([transcript.clip(second.id)]))
+
+    assert back.values == second.values
+    assert editing.restore(transcript.clips()).edits == ()
+
+
+def test_numbers_are_written_out_in_the_language_of_each_recording(transcript):
+    new = (Values("r1", 30, 31, "7"), Values("r2", 30, 31, "7"), Values("r1", 32, 33, "seven"))
+    clips = do(transcript, editing.Proposal("add", new=new))
+
+    proposal = editing.normalise(clips, {"r1": "en", "r2": "de"})
+
+    assert [edit.values.text for edit in proposal.edits] == ["seven", "sieben"]

@@ -1,0 +1,125 @@
+"""Long works on a project, queued as jobs: what was wished for is kept, so it can be run again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from engines.errors import NotDownloadedError, NotFoundError, SettingsError
+from finetune import gpu, projects
+from finetune.exports import ExportWish, check_target, write_export_wish
+from finetune.hearing import models
+from finetune.jobs import queue
+from finetune.jobs.folder import Request
+from finetune.jobs.queue import Job
+from finetune.settings import CutSettings, HearSettings
+from finetune.wishes import REPORT, Wish, write_wish
+from voices import files
+from voices.shelf import Item
+from voices.workspace import Workspace
+
+# Everything is kept piece by piece: what is asked to stop has little to save.
+SAVE_SECONDS = 4.0
+END_SECONDS = 3.0
+
+
+def wish_for(workspace: Workspace, project: Item, **wished: Any) -> Wish:
+    """A wish about a project, by its own settings: `wished` are other fields of Wish."""
+    folder = projects.folder_of(workspace, project)
+    with projects.open_project(folder) as opened:
+        settled = {"hear": opened.settings(HearSettings), "cut": opened.settings(CutSettings)}
+    return Wish(str(folder), str(models_folder(workspace)), **{**settled, **wished})
+
+
+def submit(workspace: Workspace, project: Item, wish: Wish, title: str) -> Job:
+    """Queue a build. The same wish, while it waits or runs, is the same job."""
+    path = _place(workspace, project, wish)
+    write_wish(wish, path)
+    needs = "gpu-0" if wish.whisper and gpu.read().cards else _alone(project)
+    return _queue(workspace, Request("build", title, _argv("finetune.building", path), needs), path)
+
+
+def submit_export(workspace: Workspace, project: Item, wish: ExportWish, title: str) -> Job:
+    """Queue an export of a frozen dataset; what can be refused is refused here."""
+    check_target(Path(wish.target))
+    path = _place(workspace, project, wish)
+    write_export_wish(wish, path)
+    argv = _argv("finetune.exports", path)
+    return _queue(workspace, Request("export", title, argv, _alone(project)), path)
+
+
+def report_of(job: Job) -> dict[str, Any]:
+    """What came of a job, or of the part of it that was done; empty when it did not get that far."""
+    path = job.folder.path / REPORT
+    found: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+    return found
+
+
+def there(typed: str) -> Path:
+    """A path as a job finds it, wherever it runs; raise when there is nothing."""
+    path = Path(typed).expanduser().absolute()
+    if not path.exists():
+        raise NotFoundError(f"There is nothing at {path}.", "Check the path.")
+    return path
+
+
+def models_folder(workspace: Workspace) -> Path:
+    return workspace.root / "models"
+
+
+def advised_whisper(language: str = "") -> models.Advice:
+    """Which Whisper this computer should take, by its GPU and the language."""
+    free = [card.free_mib for card in gpu.read().cards if card.free_mib is not None]
+    return models.advised(max(free, default=None), language or None)
+
+
+def which_whisper(typed: str, folder: Path, language: str = "", download: bool = False) -> str:
+    """
+    Name the Whisper a wish means: the one that was typed, or the one that is advised.
+
+    Raise when it is not on this computer and may not be downloaded, or does not know the language.
+    """
+    name = typed or advised_whisper(language).name
+    name = models.OTHER_NAMES.get(name, name)
+    known = {model.name: model for model in models.CATALOGUE}
+    if name in known and language and not known[name].hears(language):
+        raise SettingsError(
+            f"Whisper {name} knows only English.", f"Take {name.partition('.')[0]} for {language}."
+        )
+    try:
+        found = models.find(name, folder)
+    except NotDownloadedError:
+        if not download:
+            raise
+        return name
+    return name if name in known else str(found.folder.absolute())
+
+
+def _alone(project: Item) -> str:
+    """What only one job at a time can have: the project."""
+    return f"project-{project.id}"
+
+
+def _place(workspace: Workspace, project: Item, wish: Wish | ExportWish) -> Path:
+    """Where a wish is kept: the same wish in the same place."""
+    folder = projects.folder_of(workspace, project) / "wishes"
+    with suppress(FileExistsError):
+        files.make_folder(folder)
+    said = repr(wish).encode("utf-8", "surrogatepass")
+    return folder / f"{hashlib.sha256(said).hexdigest()[:24]}.json"
+
+
+def _argv(module: str, wish: Path) -> tuple[str, ...]:
+    return (sys.executable, "-m", module, str(wish))
+
+
+def _queue(workspace: Workspace, request: Request, wish: Path) -> Job:
+    return queue.submit(
+        workspace,
+        replace(request, once=wish.stem, save_seconds=SAVE_SECONDS, end_seconds=END_SECONDS),
+    )

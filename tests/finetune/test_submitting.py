@@ -1,0 +1,99 @@
+"""What a job is told of a wish, and which Whisper a wish means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engines.errors import NotDownloadedError, NotFoundError, SettingsError
+from finetune import gpu, projects, submitting
+from finetune.gpu import Card, Gpus
+from finetune.hearing import models
+from finetune.jobs import queue
+from finetune.wishes import read_wish
+from tests.whisper import hearing
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """What is asked of the queue, which starts nothing."""
+    asked = []
+    monkeypatch.setattr(queue, "submit", lambda workspace, request: asked.append(request))
+    return asked
+
+
+def with_cards(monkeypatch, *free_mib):
+    cards = tuple(Card(index, free_mib=free) for index, free in enumerate(free_mib))
+    monkeypatch.setattr(gpu, "read", lambda: Gpus(cards))
+
+
+@pytest.mark.parametrize(
+    ("cards", "whisper", "needs"),
+    [((), "small", "project-"), ((8000,), "", "project-"), ((8000,), "small", "gpu-0")],
+)
+def test_a_work_waits_for_the_gpu_only_where_one_hears(
+    workspace, requests, monkeypatch, cards, whisper, needs
+):
+    with_cards(monkeypatch, *cards)
+    item = projects.create(workspace, "Ada")
+
+    submitting.submit(workspace, item, submitting.wish_for(workspace, item, whisper=whisper), "x")
+
+    assert requests[0].needs.startswith(needs)
+    assert needs == "gpu-0" or requests[0].needs == f"project-{item.id}"
+
+
+def test_what_was_wished_for_lies_in_the_project_and_the_job_is_told_where(workspace, requests):
+    item = projects.create(workspace, "Ada")
+    wish = submitting.wish_for(workspace, item, sources=("a", "b"), text="ü.srt")
+    other = submitting.wish_for(workspace, item, sources=("a",))
+
+    for each in (wish, other, wish):
+        submitting.submit(workspace, item, each, "Import")
+
+    first, second, again = requests
+    assert first == again and first.once != second.once
+    [*_, module, path] = first.argv
+    assert module == "finetune.building" and read_wish(Path(path)) == wish
+    assert Path(path).parent == projects.folder_of(workspace, item) / "wishes"
+    assert first.save_seconds + first.end_seconds <= 10
+
+
+def test_a_path_is_made_whole_before_a_job_gets_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.wav").touch()
+
+    assert submitting.there("a.wav") == tmp_path / "a.wav"
+    with pytest.raises(NotFoundError, match="nothing at"):
+        submitting.there("b.wav")
+
+
+def test_a_whisper_in_a_folder_is_named_by_its_whole_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(hearing.MODEL.parent)
+
+    found = submitting.which_whisper(f"./{hearing.MODEL.name}", tmp_path)
+
+    assert Path(found) == hearing.MODEL
+
+
+def test_a_whisper_that_is_not_here_is_named_only_when_it_may_be_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(models, "_in_cache", lambda *model: None)
+    with pytest.raises(NotDownloadedError, match="not on this computer"):
+        submitting.which_whisper("large", tmp_path)
+
+    assert submitting.which_whisper("large", tmp_path, download=True) == "large-v3"
+
+
+def test_the_advised_whisper_follows_the_gpu_and_the_language(tmp_path, monkeypatch):
+    with_cards(monkeypatch)
+    assert submitting.which_whisper("", tmp_path, "en", download=True) == "small.en"
+    with_cards(monkeypatch, 1000, None, 40_000)
+    assert submitting.which_whisper("", tmp_path, "de", download=True) == "large-v3"
+
+
+def test_a_whisper_that_knows_only_english_is_refused_for_another_language(tmp_path):
+    with pytest.raises(SettingsError, match="only English") as caught:
+        submitting.which_whisper("small.en", tmp_path, "de", download=True)
+
+    assert "Take small for de" in caught.value.fix
