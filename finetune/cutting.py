@@ -28,6 +28,9 @@ NEAR_S = 0.06
 # A word fades, and a last "p" or "t" opens once more after a silence. Measured with flite and
 # a real Whisper: up to 25 ms of that lay outside a pad of 100 ms, most with music beneath.
 FADE_S = 0.05
+# For so long words that were not recognised are followed to where they end.
+UNHEARD_S = 2.0
+LEAST_PAUSE_S = 0.08
 # So much of a silence must be a gap by the words' times for those to say where in it to cut.
 SURE_S = 0.02
 
@@ -155,8 +158,12 @@ def _between(
 ) -> _Joint:
     if right.start - left.end > 2 * REACH_S:
         # Something may sound in so long a gap, a cough or music, that belongs to neither word.
-        after = _after(left, anchors[0], right.start - REACH_S, settings, heard)
         before = _before(right, anchors[1], settings, heard)
+        if unheard := _sound_ends(heard, anchors[0], left.end, anchors[1]):
+            place = _quiet_place(heard, *unheard, settings)
+            end = _end_edge(left, anchors[0], unheard[0], place, settings)
+            return _Joint(end, max(before.start, place), right.start - left.end)
+        after = _after(left, anchors[0], right.start - REACH_S, settings, heard)
         return _Joint(after.end, before.start, right.start - left.end)
     begin, stop = _pause(heard, anchors, (left.end, right.start))
     # Noise hides the end of a word: what is a gap for Whisper too is safest.
@@ -182,6 +189,18 @@ def _after(word: Word, anchor: float, bound: float, settings: CutSettings, heard
         heard, (anchor, high), (word.end, high)
     )
     return _Joint(_end_edge(word, anchor, begin, stop, settings), high, stop - begin)
+
+
+def _sound_ends(
+    heard: Levels, anchor: float, word_end: float, bound: float
+) -> tuple[float, float] | None:
+    """Find where it gets quiet when it sounds on after a word: words that were not recognised.
+
+    They stay in the clip, where a check tells of them; a cut would go through one of them.
+    """
+    runs = quiet_runs(heard, anchor, min(bound, word_end + UNHEARD_S))
+    pause = next((run for run in runs if run[1] - run[0] >= LEAST_PAUSE_S), None)
+    return pause if pause and pause[0] > word_end + REACH_S else None
 
 
 def _first_pause(

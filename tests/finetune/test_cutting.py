@@ -343,3 +343,18 @@ def test_a_text_that_came_whole_keeps_all_of_its_sound(pause):
     [piece] = cut([whole], SETTINGS, heard_of([*first, *second], seconds), seconds)
 
     assert piece.start <= first[0].start and piece.end >= second[-1].end
+
+
+def test_a_clip_does_not_end_inside_words_that_were_not_recognised():
+    heard_words = [
+        *sentence("one two three four five.", 1.0),
+        *sentence("Six seven eight nine.", 5.0),
+    ]
+    unheard = sentence("and more", heard_words[4].end + 0.02, each=0.5, gap=0.02)
+    seconds = heard_words[-1].end + 1.0
+    heard = heard_of([*heard_words, *unheard], seconds)
+
+    first, second = cut(heard_words, SETTINGS, heard, seconds)
+
+    assert first.end >= unheard[-1].end
+    assert second.start <= 5.0 and first.end <= second.start
