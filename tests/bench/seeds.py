@@ -11,6 +11,15 @@ DATABASE_FAULTS = "tests/voices/test_database_faults.py"
 NAMES = "tests/voices/test_names.py"
 PROJECTS_FAULTS = "tests/finetune/test_projects_faults.py"
 TRANSCRIPT = "tests/finetune/test_transcript.py"
+CLIPS = "tests/finetune/test_clips.py"
+HEARINGS = "tests/finetune/test_hearings.py"
+VERSIONS = "tests/finetune/test_versions.py"
+IMPORTING = "tests/finetune/test_importing.py"
+BUILDING = "tests/finetune/test_building.py"
+CUTTING = "tests/finetune/test_cutting.py"
+DOWNLOADS = "tests/finetune/test_downloads.py"
+SPEECH = "tests/finetune/hearing/test_speech.py"
+EXPORTING = "tests/finetune/test_exporting.py"
 JOBS = "tests/finetune/jobs/test_jobs.py"
 OUTCOME = "tests/finetune/jobs/test_outcome.py"
 PROCESS = "tests/finetune/jobs/test_process.py"
@@ -239,6 +248,98 @@ SEEDS = (
         'self._turn("undone", "min",',
         'self._turn("undone", "max",',
         (TRANSCRIPT,),
+    ),
+    # ---- From recordings to a dataset ----
+    Seed(
+        "cutting again takes the clips a person touched",
+        "finetune/clips.py",
+        "    kept = [clip for clip in clips if clip.id in touched]\n",
+        "    kept, touched = [], set()\n",
+        (CLIPS,),
+    ),
+    Seed(
+        "a new clip takes a part of one that stays",
+        "finetune/clips.py",
+        "        start, end = max(piece.start, room.start), min(piece.end, room.end)\n",
+        "        start, end = piece.start, piece.end\n",
+        (CLIPS,),
+    ),
+    Seed(
+        "what was undone still counts as a person's",
+        "finetune/transcript.py",
+        " WHERE clips.recording = ? AND actions.state = 'done'\"",
+        ' WHERE clips.recording = ?"',
+        (CLIPS,),
+    ),
+    Seed(
+        "a hearing goes on from the beginning",
+        "finetune/hearings.py",
+        'coalesce(max(stretches."end"), 0) AS reached',
+        "0.0 AS reached",
+        (HEARINGS,),
+    ),
+    Seed(
+        "hearing again takes the old one for the new",
+        "finetune/hearings.py",
+        "            if same and not (again and hearing.finished):\n",
+        "            if same:\n",
+        (HEARINGS,),
+    ),
+    Seed(
+        "the same words are cut into clips again and again",
+        "finetune/building.py",
+        "        if transcript.was_done(by):\n",
+        "        if False:\n",
+        (BUILDING,),
+    ),
+    Seed(
+        "the same content comes in twice",
+        "finetune/importing.py",
+        "            if same := project.recordings.with_content(kept.sha256):\n",
+        "            if same := None:\n",
+        (IMPORTING,),
+    ),
+    Seed(
+        "the checks overrule a person",
+        "finetune/checking.py",
+        "        if each.clip.id not in touched and (sorted_ := _sorted(each)) != each.clip.values\n",
+        "        if (sorted_ := _sorted(each)) != each.clip.values\n",
+        (BUILDING,),
+    ),
+    Seed(
+        "freezing the same again makes a version",
+        "finetune/versions.py",
+        "        if newest and newest.dataset == dataset:\n",
+        "        if False:\n",
+        (VERSIONS,),
+    ),
+    Seed(
+        "a clip may end inside a word",
+        "finetune/cutting.py",
+        "    return max(anchor, min(kept, place))\n",
+        "    return word.end - 0.1\n",
+        (CUTTING,),
+    ),
+    Seed(
+        "what was downloaded is taken as it came",
+        "finetune/downloads.py",
+        "        return _digest(part, hashlib.sha256(), stop) == each.sha256.lower()\n",
+        "        return True\n",
+        (DOWNLOADS,),
+    ),
+    Seed(
+        "a stretch divides what somebody says",
+        "finetune/hearing/speech.py",
+        "    end = _pause(spans, begin, stop)\n",
+        "    end = stop\n",
+        (SPEECH,),
+    ),
+    Seed(
+        "a clip of an export begins late",
+        "finetune/exporting.py",
+        "reading.read(recording.path, example.start, example.end, recording.rate)",
+        "reading.read(recording.path, example.start + 0.01, example.end, recording.rate)",
+        (EXPORTING,),
     ),
     # ---- Names ----
     Seed(
