@@ -33,6 +33,7 @@ from finetune.projects import Project, open_project
 from finetune.quiet import levels
 from finetune.recordings import Recording
 from finetune.texts.records import Problem
+from finetune.transcript import on_conflict_again
 from finetune.wishes import REPORT, Report, Wish, read_wish
 from finetune.words import Word
 from voices import files
@@ -55,8 +56,6 @@ class Build:
 
     def run(self) -> Report:
         """Do every step that is wished for."""
-        self._project.keep_settings(self._wish.hear)
-        self._project.keep_settings(self._wish.cut)
         chosen = self._chosen(self._bring_in())
         if self._wish.make_clips:
             texts = self._texts(chosen)
@@ -135,18 +134,42 @@ class Build:
         )
 
     def _hear_and_cut(self, recordings: Sequence[Recording], texts: dict[str, given.Given]) -> None:
-        total = sum(recording.seconds for recording in recordings)
-        telling, done = Telling(self._say, "s of sound heard", total), 0.0
-        for recording in recordings:
-            text = texts.get(recording.id)
-            if self._wish.whisper or text:
-                self._to_clips(recording, self._hear(recording, telling, done), text)
+        wanted = [each for each in recordings if self._wish.whisper or each.id in texts]
+        telling = Telling(self._say, "s of sound heard", sum(each.seconds for each in wanted))
+        times, done = self._times(wanted), 0.0
+        for recording in wanted:
+            self._set_language(recording)
+            hearing = self._hear(recording, telling, done, times)
+            self._to_clips(recording, hearing, texts.get(recording.id))
             done += recording.seconds
             telling.at(done)
 
-    def _hear(self, recording: Recording, telling: Telling, before: float) -> Hearing:
+    def _set_language(self, recording: Recording) -> None:
+        chosen = self._wish.hear.language
+        if chosen and chosen != recording.language:
+            self._project.recordings.set_language(recording.id, chosen)
+
+    def _times(self, recordings: Sequence[Recording]) -> int:
+        """
+        How often each recording is to have been heard from the wished source.
+
+        Once; or again: as often as the one heard most, so that what was stopped is finished, and
+        when all were heard as often, once more.
+        """
+        if not (self._wish.again and self._wish.whisper):
+            return 1
+        heard = [sum(each.finished for each in self._same(recording)) for recording in recordings]
+        begun = [len(self._same(recording)) for recording in recordings]
+        most = max(begun, default=0)
+        return most + 1 if min(heard, default=0) == most else most
+
+    def _same(self, recording: Recording) -> list[Hearing]:
+        source = listening.source(self._wish.whisper, self._wish.hear)
+        return self._project.hearings.from_source(recording.id, "whisper", source)
+
+    def _hear(self, recording: Recording, telling: Telling, before: float, times: int) -> Hearing:
         """Go over one recording: its words, or without a Whisper only where somebody speaks."""
-        hearing = self._begun(recording)
+        hearing = self._begun(recording, times)
         telling.skip(recording.seconds if hearing.finished else hearing.reached)
         if hearing.finished:
             return hearing
@@ -166,12 +189,14 @@ class Build:
             self._heed_stop()
         return self._project.hearings.finish(hearing)
 
-    def _begun(self, recording: Recording) -> Hearing:
+    def _begun(self, recording: Recording, times: int) -> Hearing:
         hearings, wish = self._project.hearings, self._wish
-        if not wish.whisper:
-            return hearings.begin(recording.id, "speech", "where somebody speaks")
-        source = listening.source(wish.whisper, wish.hear)
-        return hearings.begin(recording.id, "whisper", source, again=wish.again)
+        if wish.whisper:
+            source = listening.source(wish.whisper, wish.hear)
+            return hearings.begin(recording.id, "whisper", source, times=times)
+        # Words that are known already serve a text that comes later.
+        known = hearings.newest(recording.id, "whisper")
+        return known or hearings.begin(recording.id, "speech", "where somebody speaks")
 
     def _about_seconds(self) -> float:
         return self._listener.about_seconds if self._wish.whisper else _ABOUT_SECONDS
@@ -196,19 +221,19 @@ class Build:
         self, recording: Recording, hearing: Hearing, text: given.Given
     ) -> Hearing | None:
         """Give a person's text the times of a hearing, as a hearing of its own."""
-        hearings = self._project.hearings
-        laid = hearings.begin(
-            recording.id, "text", f"{text.source} over hearing {hearing.id}", hearing.language
-        )
-        if laid.reached:  # all of it is kept at once
-            return hearings.finish(laid)
+        hearings, seconds = self._project.hearings, recording.seconds
         heard = hearings.heard(hearing)
-        if not heard.words and given.needs_words(text, recording.seconds, self._wish.cut):
+        needs_words = given.needs_words(text, seconds, self._wish.cut)
+        if needs_words and not heard.words:
             self._tell_problems([_no_words_for(recording, text)])
             return None
-        words, problems = given.lay_over(text, heard, recording.seconds, self._wish.cut)
+        words, problems = given.lay_over(text, heard, seconds, self._wish.cut)
         self._tell_problems(problems)
-        laid = hearings.add(laid, recording.seconds, heard.spans, words, heard.levels)
+        way = "aligned with" if needs_words else "over"
+        source = f"{text.source} {way} hearing {hearing.id}"
+        laid = hearings.begin(recording.id, "text", source, hearing.language)
+        if not laid.reached:  # all of it is kept at once
+            laid = hearings.add(laid, seconds, heard.spans, words, heard.levels)
         return hearings.finish(laid)
 
     def _to_clips(self, recording: Recording, hearing: Hearing, text: given.Given | None) -> None:
@@ -217,21 +242,31 @@ class Build:
             self._cut(recording, laid)
 
     def _cut(self, recording: Recording, hearing: Hearing) -> None:
-        """Make clips of the words, once for each hearing and way of cutting."""
+        """Make clips of the words, unless those that are there were cut of them in the same way."""
         transcript = self._project.transcript
         by = f"{hearing.kind} {hearing.id}, cut {self._wish.cut}"
-        if transcript.was_done(by):
+        if transcript.cut_by(recording.id) == by:
             return
-        clips = [each for each in transcript.clips() if each.values.recording == recording.id]
         spoken = Spoken(
             *(recording.id, recording.name, recording.seconds, hearing.language),
             self._project.hearings.heard(hearing),
         )
-        proposal = cut_again(
-            spoken, clips, transcript.touched(recording.id, hearing.kind), self._wish.cut
-        )
-        if proposal.edits or proposal.new:
-            transcript.edit(proposal.label, proposal.edits, proposal.new, by)
+        telling = Telling(self._say, "words cut into clips", len(spoken.heard.words))
+
+        def told(words: int) -> None:
+            self._heed_stop()
+            telling.at(words)
+
+        def attempt() -> None:
+            clips, touched = (
+                transcript.clips_of(recording.id),
+                transcript.touched(recording.id, hearing.kind),
+            )
+            proposal = cut_again(spoken, clips, touched, self._wish.cut, told)
+            if proposal.edits or proposal.new:
+                transcript.edit(proposal.label, proposal.edits, proposal.new, by)
+
+        on_conflict_again(attempt)
 
     def _tell_problems(self, problems: Iterable[Problem]) -> None:
         for problem in problems:

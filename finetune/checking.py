@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import numpy as np
 
 from finetune import checks
 from finetune.checks import Facts, Finding, Mark
+from finetune.importing import make_working_again
 from finetune.jobs.worker import StopWork
 from finetune.listening import other_voice
 from finetune.listening.music import check_music, music_strength
@@ -22,10 +22,9 @@ from finetune.listening.voiceprint import VoicePrints
 from finetune.media import reading
 from finetune.projects import Project
 from finetune.quiet import clipped_share, levels
-from finetune.transcript import Clip, Edit, Values
-from finetune.words import Word
+from finetune.transcript import CHECKS, Clip, Edit, Values, on_conflict_again
+from finetune.words import Word, by_middle, within
 
-BY = "checks"
 # Kept together: a transaction for each clip would take as long as listening to it.
 _AT_ONCE = 25
 # Most of the time is spent in torch and numpy, which let other threads work.
@@ -67,14 +66,20 @@ def check_all(
 
 def sort_out(project: Project, checked: Sequence[Checked]) -> None:
     """Leave out what cannot be used, and take in what can be again, where no person has decided."""
-    touched = _touched(project, checked)
-    edits = [
-        Edit(each.clip.id, each.clip.revision, sorted_)
-        for each in checked
-        if each.clip.id not in touched and (sorted_ := _sorted(each)) != each.clip.values
-    ]
-    if edits:
-        project.transcript.edit("sort out by the checks", edits, by=BY)
+    found = {each.clip.id: each for each in checked}
+
+    def attempt() -> None:
+        decided = project.transcript.decided()
+        edits = [
+            Edit(clip.id, clip.revision, sorted_)
+            for clip in project.transcript.clips()
+            if clip.id not in decided
+            and (sorted_ := _sorted(clip, found.get(clip.id))) != clip.values
+        ]
+        if edits:
+            project.transcript.edit("sort out by the checks", edits, by=CHECKS)
+
+    on_conflict_again(attempt)
 
 
 def read(project: Project) -> dict[int, Checked]:
@@ -102,6 +107,8 @@ def _listen_to(
     project: Project, clips: Sequence[Clip], stop: Callable[[], bool]
 ) -> Iterator[dict[int, Listened]]:
     """Listen to clips, some at a time; what is yielded is kept."""
+    for recording in {clip.values.recording for clip in clips}:
+        make_working_again(project, project.recordings.find(recording), _ignore, stop)
     voices = VoicePrints()
     with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
         for first in range(0, len(clips), _AT_ONCE):
@@ -112,6 +119,10 @@ def _listen_to(
             found = {clip.id: each for clip, each in zip(batch, heard, strict=True)}
             _keep(project, batch, found)
             yield found
+
+
+def _ignore(done: float, total: float) -> None:
+    """Hardly ever is there anything to tell."""
 
 
 def _listen(project: Project, clip: Clip, voices: VoicePrints) -> Listened:
@@ -194,30 +205,26 @@ def _facts(project: Project, clips: Sequence[Clip]) -> Iterator[Facts]:
             values.text,
             recordings[values.recording].language,
             values.end - values.start,
-            words=_within(words[values.recording], values.start, values.end),
+            words=within(words[values.recording], values.start, values.end),
         )
 
 
 def _words(project: Project, recording: str) -> Sequence[Word]:
     """What Whisper heard in a recording, by the words' middles."""
     hearing = project.hearings.newest(recording, "whisper")
-    words = project.hearings.heard(hearing).words if hearing else ()
-    return sorted(words, key=lambda word: word.centre)
+    return by_middle(project.hearings.heard(hearing).words if hearing else ())
 
 
-def _within(words: Sequence[Word], start: float, end: float) -> Sequence[Word]:
-    first, last = (bisect_left(words, time, key=lambda word: word.centre) for time in (start, end))
-    return words[first:last]
+def _sorted(clip: Clip, found: Checked | None) -> Values:
+    """A clip as the checks would have it; one that was changed since they looked stays as it is."""
+    if found is None or not _same_as_heard(clip.values, found.clip.values):
+        return clip.values
+    out = found.mark == "leave out"
+    return replace(clip.values, included=not out, reason=found.reason if out else "")
 
 
-def _touched(project: Project, checked: Sequence[Checked]) -> set[int]:
-    recordings = {each.clip.values.recording for each in checked}
-    return set().union(*(project.transcript.touched(each, "checks") for each in recordings))
-
-
-def _sorted(each: Checked) -> Values:
-    out = each.mark == "leave out"
-    return replace(each.clip.values, included=not out, reason=each.reason if out else "")
+def _same_as_heard(now: Values, then: Values) -> bool:
+    return (now.start, now.end, now.text) == (then.start, then.end, then.text)
 
 
 def _json(findings: Iterable[Finding]) -> str:

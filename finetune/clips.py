@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from finetune.cutting import Piece, cut
 from finetune.editing import Proposal
 from finetune.hearings import Heard
 from finetune.settings import CutSettings
-from finetune.transcript import Clip, Edit, Values
-from finetune.words import Word, join_words
+from finetune.transcript import Clip, Edit, Span, Values
+from finetune.words import Word
+
+# More than any setting lets a clip bridge; some hundred words are cut in a twentieth of a second.
+_LONG_SILENCE_S = 2.0
+_PORTION_WORDS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +30,25 @@ class Spoken:
 
 
 def cut_again(
-    spoken: Spoken, clips: Sequence[Clip], touched: set[int], settings: CutSettings
+    spoken: Spoken,
+    clips: Sequence[Clip],
+    touched: Mapping[int, Span],
+    settings: CutSettings,
+    told: Callable[[int], None] = lambda words: None,
 ) -> Proposal:
     """
     Cut a recording into clips, in place of those that nobody has touched.
 
-    A clip that a person made or changed stays exactly as it is, and no other takes a part of it.
+    A clip that a person made or changed stays exactly as it is, no other takes a part of it, and
+    what was trimmed off does not come back. `told` gets the words that are done.
     """
     kept = [clip for clip in clips if clip.id in touched]
-    new = [
-        values
-        for words, room in _around(kept, spoken)
-        for values in _cut(words, room, spoken, settings)
-    ]
+    new: list[Values] = []
+    done = 0
+    for words, room in _around([touched[clip.id] for clip in kept], spoken):
+        new += _cut(words, room, spoken, settings)
+        done += len(words)
+        told(done)
     same = {clip.values for clip in clips} & {*new}
     gone = [clip for clip in clips if clip.id not in touched and clip.values not in same]
     return Proposal(
@@ -45,16 +56,6 @@ def cut_again(
         tuple(Edit(clip.id, clip.revision, replace(clip.values, gone=True)) for clip in gone),
         tuple(value for value in new if value not in same),
     )
-
-
-def said_in(words: Sequence[Word], start: float, end: float) -> list[Word]:
-    """The words spoken in a span, by their middles."""
-    return [word for word in words if start <= word.centre < end]
-
-
-def text_in(words: Sequence[Word], start: float, end: float) -> str:
-    """What was heard in a span: the candidate beside a clip's own text."""
-    return join_words([word.text for word in said_in(words, start, end)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,42 @@ class _Room:
     end: float
 
 
-def _around(kept: Sequence[Clip], spoken: Spoken) -> Iterator[tuple[list[Word], _Room]]:
-    """The words outside of the clips that stay, run by run, and the room they have."""
-    begin = 0.0
-    for start, end in [*_spans(kept), (spoken.seconds, spoken.seconds)]:
+def _around(kept: Sequence[Span], spoken: Spoken) -> Iterator[tuple[list[Word], _Room]]:
+    """The words outside of the spans that stay, run by run, and the room they have."""
+    rooms = [*_rooms(kept, spoken.seconds)]
+    begins = [room.start for room in rooms]
+    runs: list[list[Word]] = [[] for _ in rooms]
+    for word in spoken.heard.words:
+        at = bisect_right(begins, word.centre) - 1
         # A word's middle may lie at the very end of the recording.
-        last = start if start < spoken.seconds else float("inf")
-        if words := said_in(spoken.heard.words, begin, last):
-            yield words, _Room(begin, start)
+        if at >= 0 and (word.centre < rooms[at].end or rooms[at].end == spoken.seconds):
+            runs[at].append(word)
+    for words, room in zip(runs, rooms, strict=True):
+        yield from _in_portions(words, room)
+
+
+def _rooms(kept: Sequence[Span], seconds: float) -> Iterator[_Room]:
+    begin = 0.0
+    for start, end in sorted(kept):
+        if start > begin:
+            yield _Room(begin, start)
         begin = max(begin, end)
+    if begin < seconds:
+        yield _Room(begin, seconds)
 
 
-def _spans(clips: Sequence[Clip]) -> list[tuple[float, float]]:
-    return sorted((clip.values.start, clip.values.end) for clip in clips)
+def _in_portions(words: Sequence[Word], room: _Room) -> Iterator[tuple[list[Word], _Room]]:
+    """Divide many words at long silences, so that it can be told how far the cutting is."""
+    begin, portion = room.start, list[Word]()
+    for word in words:
+        gap = word.start - portion[-1].end if portion else 0.0
+        if len(portion) >= _PORTION_WORDS and gap > _LONG_SILENCE_S:
+            middle = (word.start + portion[-1].end) / 2
+            yield portion, _Room(begin, middle)
+            begin, portion = middle, []
+        portion.append(word)
+    if portion:
+        yield portion, _Room(begin, room.end)
 
 
 def _cut(

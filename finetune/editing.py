@@ -91,14 +91,18 @@ def merge(first: Clip, second: Clip, joint: str | None = None) -> Proposal:
 
 
 def leave_out(clips: Iterable[Clip], reason: str) -> Proposal:
-    """Keep clips out of the dataset; they stay in the list, with the reason."""
-    edits = (_edit(clip, included=False, reason=reason) for clip in clips if clip.values.included)
+    """
+    Keep clips out of the dataset; they stay in the list, with the reason.
+
+    One that is out already is decided now: the checks do not take it in again.
+    """
+    edits = (_edit(clip, included=False, reason=reason) for clip in clips)
     return Proposal("leave out", tuple(edits))
 
 
 def take_in(clips: Iterable[Clip]) -> Proposal:
-    """Put clips into the dataset again."""
-    edits = (_edit(clip, included=True, reason="") for clip in clips if not clip.values.included)
+    """Put clips into the dataset; the checks do not leave them out again."""
+    edits = (_edit(clip, included=True, reason="") for clip in clips)
     return Proposal("take in", tuple(edits))
 
 

@@ -1,7 +1,8 @@
 """
 A frozen dataset exported, as one work: `python -m finetune.exports WISH.json` in a job's folder.
 
-What is cut off leaves nothing; the same wish run again writes all of it.
+What is cut off leaves no half dataset, at most a temporary folder beside where it would be; the same
+wish run again writes all of it.
 """
 
 from __future__ import annotations

@@ -57,17 +57,16 @@ class Hearings:
         self._store = store
 
     def begin(
-        self, recording: str, kind: Kind, source: str, language: str = "", *, again: bool = False
+        self, recording: str, kind: Kind, source: str, language: str = "", *, times: int = 1
     ) -> Hearing:
         """
         Begin a hearing, or find the one from the same source to go on with.
 
-        With `again`, one that came to its end is left as it is and another begun.
+        One more is begun when fewer than `times` came to their end.
         """
-        for hearing in reversed(self.of(recording)):
-            same = (hearing.kind, hearing.source) == (kind, source)
-            if same and not (again and hearing.finished):
-                return hearing
+        same = self.from_source(recording, kind, source)
+        if same and (not same[-1].finished or len(same) >= times):
+            return same[-1]
         with self._store.change() as store:
             cursor = store.execute(
                 "INSERT INTO hearings (recording, kind, source, language, begun_at, finished)"
@@ -86,6 +85,11 @@ class Hearings:
             recording,
         )
         return [_hearing(row) for row in found]
+
+    def from_source(self, recording: str, kind: Kind, source: str) -> list[Hearing]:
+        """The hearings of a recording that are from one source, the oldest first."""
+        found = self.of(recording)
+        return [each for each in found if (each.kind, each.source) == (kind, source)]
 
     def newest(self, recording: str, *kinds: Kind) -> Hearing | None:
         """The newest hearing of these kinds, or of any, that came to its end."""

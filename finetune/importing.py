@@ -73,6 +73,8 @@ def bring_in(
         recording, known = _brought(project, source, progress, stop, place)
     except AudioError as error:
         return Brought(source, None, "bad", (error.what, error.fix))
+    if known:
+        make_working_again(project, recording, progress, stop)
     said = remarks(recording.decoded)
     sentences = tuple(remark.sentence for remark in said)
     if known:

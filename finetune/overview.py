@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from finetune.projects import Project
 from finetune.recordings import Recording
 from finetune.transcript import Clip
 from finetune.versions import Version
-from finetune.words import Word, join_words, put_in_order
+from finetune.words import Word, join_words, put_in_order, within
 
 if TYPE_CHECKING:
     from finetune.checks import Finding
@@ -70,7 +69,7 @@ def clips_of(project: Project) -> list[Seen]:
     seen = []
     for clip in project.transcript.clips():
         found = checked.get(clip.id)
-        said = _within(words[clip.values.recording], clip)
+        said = within(words[clip.values.recording], clip.values.start, clip.values.end)
         seen.append(
             Seen(
                 clip,
@@ -130,7 +129,11 @@ def timed_words(project: Project, clip: Clip) -> tuple[list[Word], Levels]:
         recording.id, "text"
     )
     heard = project.hearings.heard(hearing) if hearing else None
-    said = _within(_in_order(heard.words, recording), clip) if heard else []
+    said = (
+        within(_in_order(heard.words, recording), clip.values.start, clip.values.end)
+        if heard
+        else []
+    )
     if heard is None or not said:
         raise EditError(
             f"When the words of clip {clip.id} are spoken is not known.",
@@ -147,10 +150,3 @@ def _whisper_words(project: Project, recording: Recording) -> list[Word]:
 
 def _in_order(words: Sequence[Word], recording: Recording) -> list[Word]:
     return put_in_order(words, recording.seconds)
-
-
-def _within(words: Sequence[Word], clip: Clip) -> Sequence[Word]:
-    """The words whose middles lie in a clip; looked for by halving, there may be thousands."""
-    ends = (clip.values.start, clip.values.end)
-    first, last = (bisect_left(words, time, key=lambda word: word.centre) for time in ends)
-    return words[first:last]

@@ -37,7 +37,14 @@ def wish_for(workspace: Workspace, project: Item, **wished: Any) -> Wish:
 
 
 def submit(workspace: Workspace, project: Item, wish: Wish, title: str) -> Job:
-    """Queue a build. The same wish, while it waits or runs, is the same job."""
+    """
+    Queue a build. The same wish, while it waits or runs, is the same job.
+
+    Its settings hold from now on for what is done next in the project.
+    """
+    with projects.open_project(projects.folder_of(workspace, project)) as opened:
+        opened.keep_settings(wish.hear)
+        opened.keep_settings(wish.cut)
     path = _place(workspace, project, wish)
     write_wish(wish, path)
     needs = "gpu-0" if wish.whisper and gpu.read().cards else _alone(project)
@@ -74,8 +81,9 @@ def models_folder(workspace: Workspace) -> Path:
 
 def advised_whisper(language: str = "") -> models.Advice:
     """Which Whisper this computer should take, by its GPU and the language."""
-    free = [card.free_mib for card in gpu.read().cards if card.free_mib is not None]
-    return models.advised(max(free, default=None), language or None)
+    # Not what is free now: the same command would mean another Whisper tomorrow.
+    memory = [card.total_mib for card in gpu.read().cards if card.total_mib is not None]
+    return models.advised(max(memory, default=None), language or None)
 
 
 def which_whisper(typed: str, folder: Path, language: str = "", download: bool = False) -> str:
@@ -89,7 +97,7 @@ def which_whisper(typed: str, folder: Path, language: str = "", download: bool =
     known = {model.name: model for model in models.CATALOGUE}
     if name in known and language and not known[name].hears(language):
         raise SettingsError(
-            f"Whisper {name} knows only English.", f"Take {name.partition('.')[0]} for {language}."
+            f"Whisper {name} knows only English.", f"Take small or turbo for {language}."
         )
     try:
         found = models.find(name, folder)

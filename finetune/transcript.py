@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,6 +22,9 @@ from voices.workspace import now
 
 PERSON = "person"
 """Who an action is by, unless the studio did it. What a person did is never done over."""
+CHECKS = "checks"
+_TRIES = 5
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,15 @@ class EditConflict(ConflictError):
         self.theirs = theirs
 
 
+def on_conflict_again(attempt: Callable[[], None]) -> None:
+    """Do what looks at clips and changes them; when somebody was faster, look again."""
+    for _ in range(_TRIES):
+        with suppress(EditConflict):
+            attempt()
+            return
+    attempt()
+
+
 class Transcript:
     """The clips of one project and their history."""
 
@@ -90,6 +103,13 @@ class Transcript:
             " ORDER BY recordings.place, recordings.id, start, clips.id",
             since_revision,
             since_revision,
+        )
+        return [_clip(row) for row in found]
+
+    def clips_of(self, recording: str) -> list[Clip]:
+        """List the clips of one recording in spoken order."""
+        found = self._store.rows(
+            "SELECT * FROM clips WHERE recording = ? AND NOT gone ORDER BY start, id", recording
         )
         return [_clip(row) for row in found]
 
@@ -119,33 +139,60 @@ class Transcript:
             return [_write(store, action, clip, values) for clip, values in changes]
 
     def undo(self) -> Action | None:
-        """Take back the newest action, or return None when there is none."""
+        """
+        Take back the newest action, or return None when there is none.
+
+        What the checks did is passed over: the next ones would do it again.
+        """
         return self._turn("done", "max", to="undone", write="before")
 
     def redo(self) -> Action | None:
         """Do again what was undone last, or return None."""
         return self._turn("undone", "min", to="done", write="after")
 
-    def was_done(self, by: str) -> bool:
-        """Whether there is an action of this maker, undone meanwhile or not."""
-        return self._store.row("SELECT 1 FROM actions WHERE by = ?", by) is not None
+    def cut_by(self, recording: str) -> str:
+        """Whose words a recording's clips were last cut from; empty when they never were."""
+        row = self._store.row(
+            "SELECT actions.by FROM actions JOIN edits ON edits.action = actions.id"
+            " JOIN clips ON clips.id = edits.clip"
+            " WHERE clips.recording = ? AND actions.state = 'done'"
+            " AND actions.by NOT IN (?, ?) ORDER BY actions.id DESC LIMIT 1",
+            recording,
+            PERSON,
+            CHECKS,
+        )
+        return str(row["by"]) if row else ""
 
-    def touched(self, recording: str, kind: str = "whisper") -> set[int]:
+    def touched(self, recording: str, kind: str = "whisper") -> dict[int, Span]:
         """
-        The ids of a recording's clips that a person made or changed.
+        The clips of a recording that a person made or changed, by id: all that they ever covered.
 
         To a whisper, clips of a person's text are touched too; to another text they are not.
         """
         found = self._store.rows(
-            "SELECT DISTINCT clips.id FROM clips JOIN edits ON edits.clip = clips.id"
+            "SELECT clips.id, min(min(json_extract(edits.before, '$.start'), json_extract(edits.after, '$.start'))) AS first,"
+            " max(max(json_extract(edits.before, '$.end'), json_extract(edits.after, '$.end'))) AS last"
+            " FROM clips JOIN edits ON edits.clip = clips.id"
             " JOIN actions ON actions.id = edits.action"
             " WHERE clips.recording = ? AND actions.state = 'done'"
-            " AND (actions.by = ? OR actions.by LIKE ?)",
+            " AND (actions.by = ? OR actions.by LIKE ?) GROUP BY clips.id",
             recording,
             PERSON,
             "text %" if kind == "whisper" else "",
         )
-        return {row["id"] for row in found}
+        return {row["id"]: (row["first"], row["last"]) for row in found}
+
+    def decided(self) -> set[int]:
+        """The ids of the clips that a person took in or left out: the checks do so no more."""
+        found = self._store.rows(
+            "SELECT DISTINCT edits.clip FROM edits JOIN actions ON actions.id = edits.action"
+            " WHERE actions.state = 'done' AND actions.by = ? AND (edits.before = edits.after"
+            " OR json_extract(edits.before, '$.included') != json_extract(edits.after, '$.included')"
+            " OR json_extract(edits.before, '$.reason') != json_extract(edits.after, '$.reason')"
+            " OR (json_extract(edits.before, '$.gone') AND NOT json_extract(edits.after, '$.included')))",
+            PERSON,
+        )
+        return {row["clip"] for row in found}
 
     def history(self) -> list[Action]:
         """List every action, the newest first."""
@@ -155,8 +202,9 @@ class Transcript:
     def _turn(self, state: str, end: str, *, to: str, write: str) -> Action | None:
         with self._store.change() as store:
             row = store.execute(
-                f"SELECT * FROM actions WHERE id = (SELECT {end}(id) FROM actions WHERE state = ?)",
-                (state,),
+                f"SELECT * FROM actions WHERE id = (SELECT {end}(id) FROM actions"
+                " WHERE state = ? AND by != ?)",
+                (state, CHECKS),
             ).fetchone()
             if row is None:
                 return None
@@ -170,7 +218,8 @@ class Transcript:
 
 def _begin_action(store: sqlite3.Connection, label: str, by: str) -> int:
     # What was undone can no longer be redone once something else is done; its rows stay.
-    store.execute("UPDATE actions SET state = 'passed' WHERE state = 'undone'")
+    if by != CHECKS:
+        store.execute("UPDATE actions SET state = 'passed' WHERE state = 'undone'")
     cursor = store.execute(
         "INSERT INTO actions (label, at, state, by) VALUES (?, ?, 'done', ?)", (label, now(), by)
     )

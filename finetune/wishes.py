@@ -86,7 +86,8 @@ class Report:
             said.append(f"{self.clips:,} clips, {self.seconds / 60:.1f} minutes ({sorted_})")
         if self.version:
             said.append(f"dataset version {self.version}. {self.advice}".rstrip("."))
-        return "; ".join(said).capitalize() + "." if said else "There was nothing to do."
+        whole = "; ".join(said)
+        return f"{whole[0].upper()}{whole[1:]}." if said else "There was nothing to do."
 
 
 def _beside(known: int, refused: int) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, bopomofo, Han, and
@@ -69,6 +69,19 @@ def _needs_space(left: str, right: str) -> bool:
     if not _bare(left, right) or not any(sign.isalnum() for sign in right):
         return False
     return not (unspaced(left[-1]) or unspaced(right[0]))
+
+
+def by_middle(words: Iterable[Word]) -> list[Word]:
+    """Sort words by their middles, so that those of a span are found at once."""
+    return sorted(words, key=lambda word: word.centre)
+
+
+def within(sorted_words: Sequence[Word], start: float, end: float) -> Sequence[Word]:
+    """The words spoken in a span; a word belongs to where its middle is."""
+    first, last = (
+        bisect_left(sorted_words, time, key=lambda word: word.centre) for time in (start, end)
+    )
+    return sorted_words[first:last]
 
 
 def put_in_order(words: Sequence[Word], seconds: float) -> list[Word]:

@@ -104,14 +104,14 @@ def model_of(name: str) -> Model:
 
 
 def advised(gpu_memory_mib: int | None, language: str | None) -> Advice:
-    """Advise by the free memory of the GPU, None without one, and the language, None if unknown."""
+    """Advise by the memory of the GPU, None without one, and the language, None if unknown."""
     for name in ("large-v3", "turbo"):
         need = need_mib(model_of(name).size_mb, "float16")
         if gpu_memory_mib is not None and gpu_memory_mib >= need:
             return Advice(
                 name,
                 f"{model_of(name).good_for} It needs about {need:,} of the {gpu_memory_mib:,} MiB"
-                " that the GPU has free.",
+                " that the GPU has.",
             )
     name = "small.en" if language == "en" else "small"
     where = "without a GPU" if gpu_memory_mib is None else f"with {gpu_memory_mib:,} MiB on the GPU"

@@ -23,9 +23,8 @@ class Telling:
         self.at(0.0)
 
     def skip(self, done: float) -> None:
-        """Say that so much was done before: it counts, and not for the rate."""
+        """Say that so much of it was done before: it counts, and not for the rate."""
         self._from += done
-        self.at(self._from)
 
     def at(self, done: float) -> None:
         """Say how far it is; most of what comes too soon is left out, the last is not."""

@@ -254,7 +254,7 @@ SEEDS = (
         "cutting again takes the clips a person touched",
         "finetune/clips.py",
         "    kept = [clip for clip in clips if clip.id in touched]\n",
-        "    kept, touched = [], set()\n",
+        "    kept, touched = [], {}\n",
         (CLIPS,),
     ),
     Seed(
@@ -267,8 +267,8 @@ SEEDS = (
     Seed(
         "what was undone still counts as a person's",
         "finetune/transcript.py",
-        " WHERE clips.recording = ? AND actions.state = 'done'\"",
-        ' WHERE clips.recording = ?"',
+        " AND actions.state = 'done'\"\n            \" AND (actions.by = ? OR actions.by LIKE ?) GROUP",
+        '"\n            " AND (actions.by = ? OR actions.by LIKE ?) GROUP',
         (CLIPS,),
     ),
     Seed(
@@ -281,14 +281,14 @@ SEEDS = (
     Seed(
         "hearing again takes the old one for the new",
         "finetune/hearings.py",
-        "            if same and not (again and hearing.finished):\n",
-        "            if same:\n",
+        "        if same and (not same[-1].finished or len(same) >= times):\n",
+        "        if same:\n",
         (HEARINGS,),
     ),
     Seed(
         "the same words are cut into clips again and again",
         "finetune/building.py",
-        "        if transcript.was_done(by):\n",
+        "        if transcript.cut_by(recording.id) == by:\n",
         "        if False:\n",
         (BUILDING,),
     ),
@@ -302,8 +302,8 @@ SEEDS = (
     Seed(
         "the checks overrule a person",
         "finetune/checking.py",
-        "        if each.clip.id not in touched and (sorted_ := _sorted(each)) != each.clip.values\n",
-        "        if (sorted_ := _sorted(each)) != each.clip.values\n",
+        "            if clip.id not in decided\n",
+        "            if True\n",
         (BUILDING,),
     ),
     Seed(

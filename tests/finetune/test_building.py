@@ -15,7 +15,7 @@ from finetune.building import Build
 from finetune.hearing import listening
 from finetune.jobs.events import Progress, Said
 from finetune.jobs.worker import StopWork
-from finetune.settings import HearSettings
+from finetune.settings import CutSettings, HearSettings
 from finetune.transcript import Edit
 from finetune.wishes import Wish, read_wish, write_wish
 from tests import speech
@@ -241,3 +241,112 @@ def test_a_wish_is_read_back_as_it_was_written(project, tmp_path):
     (tmp_path / "newer.json").write_text(json.dumps({**content, "mood": "good"}), encoding="utf-8")
 
     assert read_wish(tmp_path / "wish.json") == wished == read_wish(tmp_path / "newer.json")
+
+
+def test_going_back_to_other_settings_cuts_anew(project, recordings):
+    build(project, wish(project, recordings))
+    usual = texts(project)
+
+    build(project, wish(project, cut=CutSettings(max_seconds=4, target_seconds=3)))
+    short = texts(project)
+    build(project, wish(project))
+
+    assert len(short) > len(usual) and texts(project) == usual
+
+
+def test_a_cut_that_was_undone_is_made_again_when_asked_for(project, recordings):
+    build(project, wish(project, recordings))
+    before = texts(project)
+    project.transcript.undo()
+    assert texts(project) == []
+
+    build(project, wish(project))
+
+    assert texts(project) == before
+
+
+def test_hearing_again_that_was_stopped_finishes_what_is_left_and_no_more(project, recordings):
+    soundfile.write(recordings / "two.wav", speech.bundled()[20].samples, speech.RATE)
+    build(project, wish(project, recordings))
+    first, second = project.recordings.all()
+
+    def after_the_first():
+        return sum(each.finished for each in project.hearings.of(first.id)) == 2
+
+    with pytest.raises(StopWork):
+        build(project, wish(project, again=True), stop=after_the_first)
+    build(project, wish(project, again=True))
+    heard = [len(project.hearings.of(each.id)) for each in (first, second)]
+    build(project, wish(project, again=True))
+
+    assert heard == [2, 2]
+    assert [len(project.hearings.of(each.id)) for each in (first, second)] == [3, 3]
+
+
+def test_a_chosen_language_is_that_of_the_recording_also_without_a_whisper(project, tmp_path):
+    folder = tmp_path / "LJ"
+    folder.mkdir()
+    soundfile.write(folder / "a.wav", speech.np.pad(speech.bundled()[0].samples, 9000), 16000)
+    (folder / "a.txt").write_text("Guten Tag.", encoding="utf-8")
+
+    build(
+        project,
+        wish(project, folder, text=str(folder), whisper="", hear=HearSettings(language="de")),
+    )
+
+    assert project.recordings.all()[0].language == "de"
+
+
+def test_a_script_that_comes_later_uses_the_words_that_are_known(
+    project, recordings, talk, tmp_path
+):
+    build(project, wish(project, recordings))
+    script = tmp_path / "script.txt"
+    wanted = [sentence.text.upper() for sentence in talk[1]]
+    script.write_text("\n".join(wanted), encoding="utf-8")
+
+    build(project, wish(project, text=str(script), whisper=""))
+
+    assert " ".join(texts(project)).split() == " ".join(wanted).split()
+
+
+def test_problems_of_a_text_are_told_again_when_it_is_laid_over_again(
+    project, recordings, talk, tmp_path
+):
+    script = tmp_path / "script.txt"
+    said = [sentence.text for sentence in talk[1]]
+    more = "Nobody ever says this long sentence about a purple elephant and seven violins."
+    script.write_text("\n".join([*said, more]), encoding="utf-8")
+
+    first, _ = build(project, wish(project, recordings, text=str(script)))
+    again, _ = build(project, wish(project, recordings, text=str(script)))
+
+    assert first.problems and again.problems == first.problems
+
+
+def test_a_corrected_text_brings_a_clip_back_that_was_left_out_for_it(project, recordings):
+    build(project, wish(project, recordings))
+    clip = project.transcript.clips()[0]
+    nonsense = dataclasses.replace(clip.values, text=" ".join(["nonsense"] * 60))
+    project.transcript.edit("cut", [Edit(clip.id, clip.revision, nonsense)], by="whisper 9")
+    build(project, wish(project, whisper=""))
+    left_out = project.transcript.clip(clip.id)
+
+    corrected = dataclasses.replace(left_out.values, text=clip.values.text)
+    project.transcript.edit("type", [Edit(clip.id, left_out.revision, corrected)])
+    build(project, wish(project, whisper=""))
+
+    assert not left_out.values.included
+    assert project.transcript.clip(clip.id).values.included
+
+
+def test_a_working_copy_that_is_gone_is_made_again_for_the_checks(project, recordings):
+    build(project, wish(project, recordings))
+    [recording] = project.recordings.all()
+    project.working_of(recording.id).unlink()
+    with project.store.change() as store:
+        store.execute("DELETE FROM checks")
+
+    report, _ = build(project, wish(project, whisper=""))
+
+    assert sum(report.marks.values()) == len(texts(project))

@@ -11,7 +11,7 @@ from engines.errors import EditError
 from finetune import editing
 from finetune.editing import Search
 from finetune.quiet import levels
-from finetune.transcript import Clip, Values
+from finetune.transcript import CHECKS, Clip, Edit, Values
 from finetune.words import Word
 from tests import speech
 from tests.stores import OpenTranscript
@@ -131,13 +131,37 @@ def test_an_empty_search_is_refused(transcript):
         editing.find(transcript.clips(), Search(""))
 
 
+def test_saying_what_is_so_already_is_a_decision(transcript):
+    """The checks have left a clip out; a person agrees, and they do not take it in again."""
+    first, second = transcript.clips()[:2]
+    [out] = transcript.edit(
+        "sort", [Edit(first.id, first.revision, replace(first.values, included=False))], by=CHECKS
+    )
+    assert transcript.decided() == set()
+
+    do(transcript, editing.leave_out([out], "I agree"))
+    do(transcript, editing.take_in([second]))
+
+    assert transcript.decided() == {first.id, second.id}
+
+
+def test_correcting_a_text_decides_nothing_and_leaving_out_does(transcript):
+    first, second = transcript.clips()[:2]
+    do(transcript, editing.retype(first, "Another."))
+    do(transcript, editing.leave_out([second], "noise"))
+
+    assert transcript.decided() == {second.id}
+
+    transcript.undo()
+
+    assert transcript.decided() == set()
+
+
 def test_left_out_clips_stay_with_their_reason_and_come_back(transcript):
     clips = transcript.clips()
     changed = do(transcript, editing.leave_out(clips[:2], "another voice speaks"))
     assert [c.values.reason for c in changed] == ["another voice speaks"] * 2
-    assert editing.leave_out(changed, "again").edits == ()
-
-    back = do(transcript, editing.take_in(transcript.clips()))
+    back = do(transcript, editing.take_in(changed))
 
     assert [c.id for c in back] == [c.id for c in changed]
     assert all(c.values.included and not c.values.reason for c in transcript.clips())

@@ -59,8 +59,8 @@ def test_what_came_to_its_end_is_heard_again_only_when_asked(hearings):
     hearings.finish(done)
 
     same = hearings.begin("r1", "whisper", "Whisper tiny", "de")
-    again = hearings.begin("r1", "whisper", "Whisper tiny", "de", again=True)
-    going_on = hearings.begin("r1", "whisper", "Whisper tiny", "de", again=True)
+    again = hearings.begin("r1", "whisper", "Whisper tiny", "de", times=2)
+    going_on = hearings.begin("r1", "whisper", "Whisper tiny", "de", times=2)
 
     assert same.id == done.id and same.finished
     assert again.id != done.id and going_on.id == again.id

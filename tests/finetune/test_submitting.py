@@ -11,6 +11,7 @@ from finetune import gpu, projects, submitting
 from finetune.gpu import Card, Gpus
 from finetune.hearing import models
 from finetune.jobs import queue
+from finetune.settings import CutSettings
 from finetune.wishes import read_wish
 from tests.whisper import hearing
 
@@ -23,8 +24,9 @@ def requests(monkeypatch):
     return asked
 
 
-def with_cards(monkeypatch, *free_mib):
-    cards = tuple(Card(index, free_mib=free) for index, free in enumerate(free_mib))
+def with_cards(monkeypatch, *total_mib):
+    """Cards on which nothing is free: what is advised must not depend on it."""
+    cards = tuple(Card(at, total_mib=total, free_mib=0) for at, total in enumerate(total_mib))
     monkeypatch.setattr(gpu, "read", lambda: Gpus(cards))
 
 
@@ -96,4 +98,18 @@ def test_a_whisper_that_knows_only_english_is_refused_for_another_language(tmp_p
     with pytest.raises(SettingsError, match="only English") as caught:
         submitting.which_whisper("small.en", tmp_path, "de", download=True)
 
-    assert "Take small for de" in caught.value.fix
+    assert "Take small or turbo for de" in caught.value.fix
+
+
+def test_settings_hold_from_when_they_were_submitted(workspace, requests):
+    """A job that waited long does not bring old ones back."""
+    item = projects.create(workspace, "Ada")
+    early = submitting.wish_for(workspace, item)
+    chosen = submitting.wish_for(workspace, item, cut=CutSettings(max_seconds=8))
+
+    submitting.submit(workspace, item, early, "Check")
+    submitting.submit(workspace, item, chosen, "Dataset")
+
+    with projects.open_project(projects.folder_of(workspace, item)) as project:
+        assert project.settings(CutSettings).max_seconds == 8
+    assert submitting.wish_for(workspace, item).cut.max_seconds == 8

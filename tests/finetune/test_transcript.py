@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engines.errors import NotFoundError
-from finetune.transcript import Edit, EditConflict, Values
+from finetune.transcript import CHECKS, Edit, EditConflict, Values, on_conflict_again
 from tests.stores import OpenTranscript
 
 
@@ -213,3 +213,52 @@ def test_undoing_everything_and_redoing_everything_is_exact(path, transcript):
     for expected in seen[1:]:
         transcript.redo()
         assert contents(transcript) == expected
+
+
+def test_undo_passes_over_what_the_checks_did_and_they_take_no_redo_away(transcript):
+    clips = add(transcript, "One.", "Two.")
+    retype(transcript, clips[0], "Eins.")
+    second = transcript.clip(clips[1].id)
+    out = replace(second.values, included=False, reason="noisy")
+    transcript.edit("sort out", [Edit(second.id, second.revision, out)], by=CHECKS)
+
+    undone = transcript.undo()
+    third = transcript.clip(clips[1].id)
+    transcript.edit(
+        "sort out", [Edit(third.id, third.revision, replace(out, reason="very noisy"))], by=CHECKS
+    )
+    again = transcript.redo()
+
+    assert (undone.label, again.label) == ("type", "type")
+    assert texts(transcript) == ["Eins.", "Two."]
+    assert transcript.clip(clips[1].id).values.reason == "very noisy"
+
+
+def test_whose_words_a_recording_was_cut_from_is_known_and_undone_cuts_do_not_count(transcript):
+    assert transcript.cut_by("r1") == ""
+    transcript.edit("cut", new=[Values("r1", 0.0, 1.0, "One.")], by="whisper 1, cut a")
+    [clip] = transcript.clips()
+    retype(transcript, clip, "Eins.")
+    transcript.edit("cut", new=[Values("r1", 2.0, 3.0, "Two.")], by="whisper 1, cut b")
+
+    assert transcript.cut_by("r1") == "whisper 1, cut b"
+    transcript.undo()
+    assert transcript.cut_by("r1") == "whisper 1, cut a"
+
+
+def test_what_meets_a_conflict_is_tried_again_with_what_is_there_now(transcript):
+    [clip] = add(transcript, "One.")
+    tries = []
+
+    def attempt():
+        seen = transcript.clip(clip.id)
+        if not tries:
+            retype(transcript, seen, "Somebody else's.")
+        tries.append(seen)
+        transcript.edit("mark", [edit(seen, reason="noisy")])
+
+    on_conflict_again(attempt)
+
+    values = transcript.clip(clip.id).values
+    assert len(tries) == 2
+    assert (values.text, values.reason) == ("Somebody else's.", "noisy")
