@@ -25,6 +25,8 @@ WANTED = ("auto", "gpu", "cpu")
 _WEIGHTS = {"float32": 2.0, "float16": 1.0, "int8_float32": 0.5, "int8_float16": 0.5, "int8": 0.5}
 _GPU_WORK_MIB, _GPU_PIECE_MIB, _GPU_PIECES = 1400, 220, 16
 _CPU_WORK_MIB, _CPU_PIECE_MIB, _CPU_PIECES = 1200, 300, 8
+# Two that hear with one core each take half the time of one with two (tiny Whisper, two cores).
+_MOST_SIDE_BY_SIDE = 4
 # More threads than this only wait for one another.
 _MOST_THREADS = 8
 # What the wheels of ctranslate2 4.8 open by name when they first compute on a GPU. They bring
@@ -45,10 +47,13 @@ class Compute:
     type: str
     """The kind of numbers, as ctranslate2 names it."""
     threads: int
+    """For each of those that hear side by side."""
     batch: int
     """How many pieces of up to 30 seconds are heard at once."""
     reason: str
     """A sentence that says what was chosen and why."""
+    side_by_side: int = 1
+    """How many hear at the same time, sharing the pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,9 @@ def _on_cpu(machine: Machine, model_mb: float, why: str) -> Compute:
             f" It needs about {least:,} MiB of memory and {machine.free_mib:,} MiB are free:"
             " close other programs, or choose a smaller Whisper."
         )
-    return Compute("cpu", 0, kind, _threads(machine), batch, reason)
+    side_by_side = min(_MOST_SIDE_BY_SIDE, batch, max(1, machine.cores))
+    threads = max(1, _threads(machine) // side_by_side)
+    return Compute("cpu", 0, kind, threads, batch, reason, side_by_side)
 
 
 def _pieces(batch: int) -> str:

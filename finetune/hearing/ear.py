@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,9 +65,11 @@ class Ear:
         threads: int = 0,
         most_at_once: int | None = None,
         device_index: int = 0,
+        side_by_side: int = 1,
     ) -> None:
         self.settings = settings
-        self._model = _load(folder, device, device_index, compute_type, threads)
+        self._side_by_side = side_by_side
+        self._model = _load(folder, device, device_index, compute_type, threads, side_by_side)
         self._name = folder.name
         self._at_once = 1
         self._most_at_once = most_at_once or _MOST_AT_ONCE.get(self._model.model.device, 4)
@@ -102,21 +106,36 @@ class Ear:
         words: list[Word] = []
         while left:
             _stop_if(stop)
-            batch = left[: self._at_once]
-            heard = self._hear_as_many(stretch, batch, language)
-            left = left[len(heard) :]
-            for window, first in zip(batch, heard, strict=False):
+            heard = self._hear_side_by_side(stretch, left, language)
+            for window, first in zip(left, heard, strict=False):
                 if first.doubtful:
                     _stop_if(stop)
                     first = self._surer(stretch, window, first, language)
                 words += first.words
                 told(window[1])
+            left = left[len(heard) :]
         told(stretch.end)
         return words
 
+    def _hear_side_by_side(
+        self, stretch: Stretch, left: Sequence[Span], language: str
+    ) -> list[_Heard]:
+        """Hear the next windows in several batches at once; what lacked memory is left for later."""
+        size = min(self._at_once, math.ceil(len(left) / self._side_by_side))
+        ends = range(0, min(len(left), size * self._side_by_side), size)
+        batches = [left[at : at + size] for at in ends]
+        with ThreadPoolExecutor(len(batches)) as pool:
+            found = pool.map(lambda batch: self._hear_as_many(stretch, batch, language), batches)
+            heard: list[_Heard] = []
+            for batch, each in zip(batches, found, strict=True):
+                heard += each
+                if len(each) < len(batch):
+                    break
+            return heard
+
     def _hear_as_many(self, stretch: Stretch, batch: Sequence[Span], language: str) -> list[_Heard]:
         """Hear a batch, or its first windows when there is no memory for all of it."""
-        started = time.monotonic()
+        started, size = time.monotonic(), self._at_once
         while True:
             try:
                 with self._explained():
@@ -127,9 +146,8 @@ class Ear:
                     raise
                 self._at_once = self._most_at_once = len(batch) // 2
                 batch = batch[: self._at_once]
-        self._at_once = next_size(
-            len(batch), self._at_once, time.monotonic() - started, self._most_at_once
-        )
+        took = time.monotonic() - started
+        self._at_once = next_size(len(batch), size, took, self._most_at_once)
         return heard
 
     def _hear(self, stretch: Stretch, batch: Sequence[Span], language: str) -> list[_Heard]:
@@ -276,7 +294,9 @@ def _words(segments: Iterable[Segment], window: Span, shift: float) -> Iterator[
             yield Word(word.word, start, max(start, end), float(word.probability))
 
 
-def _load(folder: Path, device: str, index: int, compute_type: str, threads: int) -> Any:
+def _load(
+    folder: Path, device: str, index: int, compute_type: str, threads: int, workers: int
+) -> Any:
     # Without these two, faster-whisper would look for them on the network.
     for name in ("model.bin", "tokenizer.json"):
         if not (folder / name).is_file():
@@ -294,6 +314,7 @@ def _load(folder: Path, device: str, index: int, compute_type: str, threads: int
             device_index=index,
             compute_type=compute_type,
             cpu_threads=threads,
+            num_workers=workers,
         )
     # Without the file, faster-whisper takes it for one of the older models, and fails later.
     if len(model.feature_extractor.mel_filters) != model.model.n_mels:

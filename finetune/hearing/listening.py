@@ -88,7 +88,16 @@ def load(
     found = _found(name_or_folder, models_folder, download, say, stop)
     how = compute.here(found.size_mb)
     say(Said(f"Whisper {found.name}: {how.reason}"))
-    ear = Ear(found.folder, settings, how.device, how.type, how.threads, how.batch, how.index)
+    ear = Ear(
+        found.folder,
+        settings,
+        how.device,
+        how.type,
+        how.threads,
+        how.batch // how.side_by_side,
+        how.index,
+        how.side_by_side,
+    )
     return Listener(found.name, ear, how, settings)
 
 

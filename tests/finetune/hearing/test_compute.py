@@ -132,7 +132,10 @@ def test_too_little_main_memory_is_said():
 
 
 def test_threads_are_neither_none_nor_many():
-    assert [choose(machine(cores=cores), SMALL).threads for cores in (0, 1, 6, 64)] == [1, 1, 6, 8]
+    chosen = [choose(machine(cores=cores, free_mib=64_000), SMALL) for cores in (0, 1, 2, 6, 64)]
+
+    assert [each.side_by_side for each in chosen] == [1, 1, 2, 4, 4]
+    assert [each.threads for each in chosen] == [1, 1, 1, 1, 2]
 
 
 def test_whatever_there_is_fits_and_is_told_in_a_sentence():
