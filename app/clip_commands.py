@@ -62,7 +62,7 @@ def show(context: typer.Context, clip: ClipId, project: ProjectName, as_json: Js
     [dim]launch.py clips show 12 --project Ada[/]
     """
     with open_project(context, project) as opened:
-        seen = _seen(opened, clip)
+        seen = _seen(opened, [clip])[0]
         words = overview.timed_words(opened.project, seen.clip)[0] if seen.heard else []
         if as_json:
             numbered = [
@@ -101,7 +101,7 @@ def take(
     [dim]launch.py clips take 12 13 --project Ada[/]
     """
     with open_project(context, project) as opened:
-        seen = [_seen(opened, each) for each in clips]
+        seen = _seen(opened, clips)
         for each in seen:
             if not each.heard:
                 raise EditError(
@@ -340,9 +340,10 @@ def _filtered(opened: Opened, mark: str | None, find: str, recording: str) -> li
     return seen
 
 
-def _seen(opened: Opened, clip_id: int) -> Seen:
-    clip = _clip(opened, clip_id)
-    return next(each for each in overview.clips_of(opened.project) if each.clip.id == clip.id)
+def _seen(opened: Opened, clip_ids: Iterable[int]) -> list[Seen]:
+    wanted = [clip.id for clip in _clips(opened, clip_ids)]
+    there = {each.clip.id: each for each in overview.clips_of(opened.project)}
+    return [there[clip_id] for clip_id in wanted]
 
 
 def _clip(opened: Opened, clip_id: int) -> Clip:

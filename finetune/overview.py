@@ -14,7 +14,7 @@ from finetune.projects import Project
 from finetune.recordings import Recording
 from finetune.transcript import Clip
 from finetune.versions import Version
-from finetune.words import Word, join_words, put_in_order, within
+from finetune.words import Word, by_middle, join_words, put_in_order, within
 
 if TYPE_CHECKING:
     from finetune.checks import Finding
@@ -145,7 +145,7 @@ def timed_words(project: Project, clip: Clip) -> tuple[list[Word], Levels]:
 
 def _whisper_words(project: Project, recording: Recording) -> list[Word]:
     hearing = project.hearings.newest(recording.id, "whisper")
-    return _in_order(project.hearings.heard(hearing).words, recording) if hearing else []
+    return by_middle(project.hearings.heard(hearing).words) if hearing else []
 
 
 def _in_order(words: Sequence[Word], recording: Recording) -> list[Word]:
