@@ -182,9 +182,10 @@ def test_clearing_up_takes_nothing_from_an_import_that_is_at_work(stick, monkeyp
             clear_up(project)
             return add(self, *facts)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(importing, "decode", decode)
         monkeypatch.setattr(Recordings, "add", added)
-        brought = bring(project, stick / "talk.wav")
+        # Not by monkeypatch: it ends after `opened`, and would put the stand-in back for all tests.
+        with patch.object(importing, "decode", decode):
+            brought = bring(project, stick / "talk.wav")
 
         assert project.recordings.all() == [brought.recording]
         assert_kept(project, brought.recording)
