@@ -121,7 +121,7 @@ def import_dataset(
     as_json: Json = False,
 ) -> None:
     """
-    Bring in a folder of texts and audio, in any format that is exported, and say what did not fit.
+    Bring in a folder of texts and audio (all that is exported but Parquet), and say what did not fit.
 
     [dim]launch.py dataset import LJSpeech-1.1/ --name Linda[/]
     """
