@@ -286,11 +286,11 @@ SEEDS = (
         (HEARINGS,),
     ),
     Seed(
-        "the same words are cut into clips again and again",
-        "finetune/building.py",
-        "        if transcript.cut_by(recording.id) == by:\n",
-        "        if False:\n",
-        (BUILDING,),
+        "cutting the same words again makes new clips of them",
+        "finetune/clips.py",
+        "    same = {clip.values for clip in clips} & {*new}\n",
+        "    same = set()\n",
+        (CLIPS,),
     ),
     Seed(
         "the same content comes in twice",
