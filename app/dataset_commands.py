@@ -27,10 +27,10 @@ from app.options import (
     open_workspace,
     with_settings,
 )
+from engines.settings import Checked
 from finetune import datasets, exports, overview, projects, submitting
 from finetune.exporting import ExportSettings
 from finetune.exports import ExportWish
-from finetune.settings import Checked
 from voices.workspace import Workspace
 
 app = typer.Typer(

@@ -12,10 +12,11 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 import typer
 
+from engines.settings import Checked
 from finetune import projects
 from finetune.jobs import queue
 from finetune.projects import Project
-from finetune.settings import Checked, CutSettings, HearSettings
+from finetune.settings import CutSettings, HearSettings
 from voices import workspace as workspaces
 from voices.shelf import Item
 from voices.workspace import Workspace

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Features = Mapping[str, "NDArray[Any]"]
-"""What one clip becomes, once: named arrays, kept in a file between runs."""
+    from engines.settings import Checked
+
+Features = Mapping[str, Any]
+"""What one clip becomes, once: named arrays. Made as numpy's, given back as torch's."""
 
 Batch = Mapping[str, Any]
-"""Features of several clips as padded tensors."""
+"""Features of several clips as padded tensors, and `targets`: see Trainable.batch."""
+
+Totals = Mapping[str, float]
+"""The targets of a whole step, over all its micro-batches and devices."""
 
 Losses = Mapping[str, Any]
 """Named scalar tensors. "loss" is the one that is made smaller; the rest is shown."""
@@ -49,6 +54,17 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """One clip in one epoch."""
+
+    features: Features
+    companion: Features
+    """Another clip of the same voice, or the same one where there is no other."""
+    seed: int
+    """Whatever is drawn by chance for the clip comes from this: the same however it is batched."""
+
+
+@dataclass(frozen=True, slots=True)
 class Base:
     """Weights that a training can start from."""
 
@@ -56,7 +72,10 @@ class Base:
     licence: str
     """Shown, and agreed to, before the first download."""
     download_mb: int = 0
-    """0 when it ships with Timbre."""
+    """0 when it ships with Timbre, or cannot be downloaded."""
+    repository: str = ""
+    """Where it is on the Hugging Face hub."""
+    revision: str = "main"
 
 
 class Engine(Protocol):
@@ -72,9 +91,16 @@ class Engine(Protocol):
     """Licence of the code. Each base has its own."""
     languages: frozenset[str]
     sample_rate: int
+    """Of the clips it learns from."""
     min_clip_seconds: float
     max_clip_seconds: float
     bases: tuple[Base, ...]
+    base_files: tuple[str, ...]
+    """What a base's folder must hold, as its owners have it."""
+    settings: type[Checked]
+    """What can be chosen for a training with this engine, beside what holds for every engine."""
+    advised: Mapping[str, float]
+    """What it wants where a person chose nothing: learning_rate, batch, epochs."""
 
     def speaks(self, language: str) -> bool:
         """Whether a base of this engine knows the language."""
@@ -82,27 +108,62 @@ class Engine(Protocol):
     def missing(self) -> str:
         """Why it cannot be used on this machine, and what to do; "" when it can."""
 
-    def load(self, base: Path, device: str) -> Trainable:
-        """Bring a base into memory, ready to train and to speak. Imports torch: only in a job."""
+    def convert(self, base: Path, folder: Path) -> None:
+        """
+        Write a base, as its owners have it, into an empty folder as `load` takes it.
+
+        Only safetensors and JSON come out; whatever else was in there is opened in a process that
+        can do no harm. Raise EngineError for what is no base of this engine.
+        """
+
+    def load(self, base: Path, settings: Checked) -> Trainable:
+        """Bring a converted base into memory, ready to train and to speak. Only in a job."""
 
 
 class Trainable(Protocol):
-    """The heavy half: a loaded model, as the training loop sees it."""
+    """
+    The heavy half: a loaded model, as the training loop sees it.
+
+    It is made on the CPU. The loop moves `network`; what only `features` needs stays where it is.
+    """
 
     turns: tuple[str, ...]
     """What is trained one after the other in each step: ("model",), or a GAN's two sides."""
+    network: Any
+    """
+    The torch module that is trained. `network(batch, totals, turn)` gives Losses.
 
-    def features(self, clip: Clip) -> Features:
-        """Turn a clip into what training needs of it. Slow parts belong here: it is done once."""
+    They are this micro-batch's share of the whole step: sums over its targets divided by `totals`,
+    so that the losses of the step's micro-batches add up to that of the step, however it is cut.
+    """
+    features_version: str
+    """Changes whenever `features` would give something else: base, settings, code."""
 
-    def batch(self, clips: Sequence[Features]) -> Batch:
-        """Put clips together, padded to the longest."""
+    def problem(self, clip: Clip) -> str:
+        """Why this clip cannot be learned from, in a sentence; "" when it can."""
+
+    def features(self, clips: Sequence[Clip]) -> list[Features]:
+        """Turn clips into what training needs of them. Slow parts belong here: it is done once."""
+
+    def forget_features(self) -> None:
+        """Let go of what only `features` needs; it is not asked again."""
+
+    def length(self, features: Features) -> int:
+        """What a clip costs in a batch: clips of like length are put together."""
+
+    def batch(self, items: Sequence[Item]) -> Batch:
+        """
+        Put clips together, padded to the longest, on the device where their features are.
+
+        `batch["targets"]` maps a name to how many targets are in it, as plain numbers; the sums
+        over a step come back as `totals`.
+        """
 
     def parameters(self, turn: str) -> Iterable[Any]:
         """The tensors that a turn trains."""
 
-    def losses(self, batch: Batch, turn: str) -> Losses:
-        """Run the model forward on a batch."""
+    def blocks(self) -> Sequence[Any]:
+        """The modules that may forget their activations and compute them again."""
 
     def save(self, folder: Path) -> None:
         """Write the voice as the engine's own tools load it, into an empty folder."""

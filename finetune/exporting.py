@@ -24,10 +24,10 @@ from typing import Any
 
 from engines.base import Sound
 from engines.errors import AudioError, DiskFullError, NotFoundError, SettingsError, TextError
+from engines.settings import Checked, setting
 from finetune.datasets import Dataset, Example
 from finetune.jobs.worker import StopWork
 from finetune.media import reading
-from finetune.settings import Checked, setting
 from finetune.texts import writing
 from finetune.texts.writing import PARQUET, Row, audio_path
 from voices import files

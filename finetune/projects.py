@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from engines.errors import NameProblem
+from engines.settings import Checked
 from finetune.hearings import Hearings
 from finetune.recordings import Recording, Recordings
 from finetune.schema import open_store
-from finetune.settings import Checked
 from finetune.transcript import Transcript
 from finetune.versions import Versions
 from voices import files, names

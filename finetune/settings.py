@@ -1,77 +1,11 @@
-"""Every setting: default, limits, one line of help, and the check that keeps within them."""
+"""Every setting of the way from recordings to a voice."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import Field, dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass
 
 from engines.errors import SettingsError
-
-Value = TypeVar("Value")
-
-
-def setting(
-    default: Value, help: str, *, low: float | None = None, high: float | None = None
-) -> Value:
-    """Define a field of a settings class: what it is unless changed, and what it may be."""
-    found: Value = field(default=default, metadata={"help": help, "low": low, "high": high})
-    return found
-
-
-@dataclass(frozen=True)
-class Checked:
-    """Settings that refuse a value outside its limits the moment they are made."""
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            _check(each, getattr(self, each.name))
-        self.check_together()
-
-    def check_together(self) -> None:
-        """Refuse values that are fine alone and not with each other."""
-
-
-def _check(each: Field[Any], value: object) -> None:
-    if not _same_kind(value, each.default):
-        raise SettingsError(f"{each.name} is {value!r}, and it must be {_kind(each)}.", _fix(each))
-    low, high = _limits(each)
-    if isinstance(value, (int, float)) and not low <= value <= high:
-        raise SettingsError(f"{each.name} is {value:g}, and it must be {_kind(each)}.", _fix(each))
-
-
-def _same_kind(value: object, default: object) -> bool:
-    # True is an int for Python, and never meant as a number of milliseconds.
-    if isinstance(default, float):
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    return type(value) is type(default)
-
-
-def _limits(each: Field[Any]) -> tuple[float, float]:
-    low, high = each.metadata.get("low"), each.metadata.get("high")
-    return (-math.inf if low is None else low), (math.inf if high is None else high)
-
-
-def _kind(each: Field[Any]) -> str:
-    """Say what a value may be: "a whole number from 0 to 500"."""
-    if isinstance(each.default, bool):
-        return "yes or no"
-    if not isinstance(each.default, (int, float)):
-        return "text"
-    return ("a number" if isinstance(each.default, float) else "a whole number") + _bounds(each)
-
-
-def _bounds(each: Field[Any]) -> str:
-    low, high = _limits(each)
-    if math.isfinite(high - low):
-        return f" from {low:g} to {high:g}"
-    if math.isfinite(low):
-        return f" of {low:g} or more"
-    return f" of {high:g} or less" if math.isfinite(high) else ""
-
-
-def _fix(each: Field[Any]) -> str:
-    return f"{each.metadata.get('help', each.name)}: {each.default!r} is a good start."
+from engines.settings import Checked, setting
 
 
 @dataclass(frozen=True)
@@ -129,3 +63,64 @@ class HearSettings(Checked):
         low=1,
         high=10,
     )
+
+
+@dataclass(frozen=True)
+class TrainSettings(Checked):
+    """How a run learns. What is 0 or auto is settled when it starts, and said with its reason."""
+
+    epochs: int = setting(0, "How often each clip is learned from; 0: as the engine advises", low=0)
+    minutes: float = setting(
+        0.0, "Ends after about so long, whatever the epochs; 0: no limit", low=0
+    )
+    batch: int = setting(
+        0, "Clips behind each change of the weights; 0: as the engine advises", low=0, high=4096
+    )
+    micro_batch: int = setting(
+        0, "Clips computed at once, less memory with fewer; 0: the whole batch", low=0, high=4096
+    )
+    learning_rate: float = setting(
+        0.0, "How far each step changes the weights; 0: as the engine advises", low=0, high=1
+    )
+    warmup_share: float = setting(
+        0.02, "Share of the run over which the rate rises to its full size", low=0, high=0.5
+    )
+    decay: str = setting("cosine", "How the rate falls until the end: cosine, linear or constant")
+    weight_decay: float = setting(0.01, "Pulls weights towards zero", low=0, high=1)
+    clip_norm: float = setting(1.0, "Longer gradients are cut to this; 0: never", low=0, high=1e6)
+    precision: str = setting("auto", "Numbers to compute with: auto, bf16, fp16 or fp32")
+    optimizer: str = setting(
+        "adamw", "adamw, or adamw_8bit and paged_adamw_8bit, which need bitsandbytes"
+    )
+    recompute: bool = setting(
+        False, "Forget activations and compute them again: half the memory, a quarter slower"
+    )
+    ema: float = setting(
+        0.0,
+        "Keep an average of the weights over about 1/(1-this) steps; 0: none",
+        low=0,
+        high=0.99999,
+    )
+    compile: bool = setting(False, "Compile the network first: minutes at the start, faster then")
+    features_on: str = setting(
+        "auto", "Where features wait: auto, gpu, memory or disk, each slower and larger"
+    )
+    device: str = setting("auto", "What computes: auto, cuda, mps or cpu")
+    threads: int = setting(0, "Processor threads to compute with; 0: as measured fastest", low=0)
+    seed: int = setting(0, "The same seed and settings give the same voice", low=0)
+    save_every: int = setting(0, "Steps between two checkpoints; 0: about every ten minutes", low=0)
+    listen_every: int = setting(
+        0, "Steps between two hearings of the voice; 0: a dozen times in a run", low=0
+    )
+
+    def check_together(self) -> None:
+        _one_of("decay", self.decay, ("cosine", "linear", "constant"))
+        _one_of("precision", self.precision, ("auto", "bf16", "fp16", "fp32"))
+        _one_of("optimizer", self.optimizer, ("adamw", "adamw_8bit", "paged_adamw_8bit"))
+        _one_of("features_on", self.features_on, ("auto", "gpu", "memory", "disk"))
+        _one_of("device", self.device, ("auto", "cuda", "mps", "cpu"))
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise SettingsError(f"{name} is {value!r}.", f"Choose one of: {', '.join(known)}.")

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.errors import SettingsError
-from finetune.settings import Checked, CutSettings, HearSettings, setting
+from engines.settings import Checked, setting
+from finetune.settings import CutSettings, HearSettings
 
 
 @dataclass(frozen=True)
