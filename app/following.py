@@ -11,7 +11,7 @@ import typer
 
 from app import views
 from finetune.jobs import queue
-from finetune.jobs.events import Event, Progress, Said
+from finetune.jobs.events import Event, Measured, Progress, Said, Sampled, Saved, Step
 from finetune.jobs.queue import Job
 from voices.workspace import Workspace
 
@@ -30,16 +30,17 @@ class Lines:
 
     def show(self, event: Event) -> None:
         """Show what was said and how far it is; how it ended is for whoever followed to say."""
-        if isinstance(event, Progress):
-            self.progress(event)
-        elif isinstance(event, Said):
-            self.say(event.text)
+        match event:
+            case Progress() | Step():
+                self.progress(event)
+            case Said() | Measured() | Sampled() | Saved():
+                self.say(views.event_line(event))
 
     def say(self, text: str) -> None:
         self.clear()
         typer.echo(text, file=self._stream)
 
-    def progress(self, event: Progress) -> None:
+    def progress(self, event: Progress | Step) -> None:
         line = views.event_line(event)
         if self._rewrites:
             line = line[: shutil.get_terminal_size().columns - 1]

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from app.doctor import Check
-from finetune.jobs.events import Event, Failed, Finished, Progress, Said, Stopped
+from finetune.jobs.events import (
+    Event,
+    Failed,
+    Finished,
+    Measured,
+    Progress,
+    Said,
+    Sampled,
+    Saved,
+    Step,
+    Stopped,
+)
 from finetune.jobs.queue import Job
 
 CHECK_HEADS = ("", "Check", "Found", "What to do")
@@ -80,10 +91,36 @@ def event_line(event: Event) -> str:
             rate = f", {_number(per_second)} a second" if per_second is not None else ""
             left = f", {duration(seconds_left)} left" if seconds_left is not None else ""
             return f"{_number(done)} of {_number(total)} {unit}{rate}{left}"
+        case Step(step, total, _, loss, parts, seconds_left=seconds_left) as told:
+            rate = f", {_number(round(told.clips_per_second, 1))} clips a second"
+            left = f", {duration(seconds_left)} left" if seconds_left is not None else ""
+            return f"step {step:,} of {total:,}, {_loss(loss, parts)}{rate}{left}"
+        case Measured(step, loss, parts):
+            return f"Step {step:,}, on clips it never learned from: {_loss(loss, parts)}"
+        case Sampled():
+            return _sampled(event)
+        case Saved(step, _, mb, seconds, best):
+            said = f"Saved after step {step:,} ({mb:,.0f} MB in {seconds:.1f} s)."
+            return f"{said} The best so far: {best}" if best else said
         case Said(text) | Finished(text) | Stopped(text):
             return text
         case Failed(_, what, fix):
             return f"{what} {fix}"
+
+
+def _loss(loss: float, parts: Mapping[str, float]) -> str:
+    """A loss, and what it is made of where that is more than one thing."""
+    named = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
+    return f"loss {loss:.3f}" + (f" ({named})" if len(parts) > 1 else "")
+
+
+def _sampled(event: Sampled) -> str:
+    voice, heard = event.similarity, event.character_errors
+    said = [f"{event.seconds:.1f} s"]
+    said += [f"{voice:.2f} like the voice"] if voice is not None else []
+    said += [f"{heard:.0%} misheard"] if heard is not None else []
+    when = f"After step {event.step:,}" if event.step else "As the base speaks"
+    return f"{when}: “{event.text}” ({', '.join(said)}) in {event.path}"
 
 
 def _number(value: float) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engines.errors import EngineError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -96,7 +98,7 @@ class Engine(Protocol):
     max_clip_seconds: float
     bases: tuple[Base, ...]
     base_files: tuple[str, ...]
-    """What a base's folder must hold, as its owners have it."""
+    """What a base consists of where it is downloaded."""
     settings: type[Checked]
     """What can be chosen for a training with this engine, beside what holds for every engine."""
     advised: Mapping[str, float]
@@ -107,6 +109,10 @@ class Engine(Protocol):
 
     def missing(self) -> str:
         """Why it cannot be used on this machine, and what to do; "" when it can."""
+
+    def base_in(self, folder: Path) -> list[Path]:
+        """The files of a base in a folder, under any of the names their owners give them; raise
+        EngineError, naming it, when one is missing."""
 
     def convert(self, base: Path, folder: Path) -> None:
         """
@@ -170,3 +176,15 @@ class Trainable(Protocol):
 
     def speak(self, text: str, language: str, reference: Sound, seed: int) -> Sound:
         """Say one sentence like the reference; the same seed says it the same way."""
+
+
+def all_in(folder: Path, names: Sequence[str], title: str) -> list[Path]:
+    """Find files that have one name each; raise EngineError, naming them, when some are missing."""
+    lacks = [name for name in names if not (folder / name).is_file()]
+    if lacks:
+        raise EngineError(
+            f"{folder} is no whole base of {title}: {' and '.join(lacks)}"
+            f" {'is' if len(lacks) == 1 else 'are'} missing.",
+            "Copy what is missing from where the base came from.",
+        )
+    return [folder / name for name in names]

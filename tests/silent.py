@@ -1,17 +1,30 @@
-"""An engine that trains nothing and speaks silence: the whole way without a model."""
+"""An engine that trains next to nothing and speaks silence: the whole way without a model."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from engines.base import Base, Batch, Clip, Features, Losses, Sound
+from engines.base import Base, Batch, Clip, Features, Item, Sound, all_in
+from engines.errors import EngineError
+from engines.settings import Checked, setting
 
 # As slow as a calm reader, so that durations look like speech.
 CHARACTERS_PER_SECOND = 15
+FILE = "silence.json"
+
+
+@dataclass(frozen=True)
+class SilentSettings(Checked):
+    """How it keeps silent."""
+
+    patience: float = setting(1.0, "How long it keeps silent", low=0.1, high=10)
 
 
 class Silent:
@@ -19,13 +32,16 @@ class Silent:
 
     name = "silent"
     title = "Silence"
-    about = "Trains nothing and speaks silence, for tests."
+    about = "Trains next to nothing and speaks silence, for tests."
     licence = "Apache-2.0"
     languages = frozenset({"en"})
     sample_rate = 16000
     min_clip_seconds = 0.1
     max_clip_seconds = 20.0
     bases = (Base("silence", "CC0-1.0"),)
+    base_files = (FILE,)
+    settings: type[Checked] = SilentSettings
+    advised = MappingProxyType({"learning_rate": 0.1, "batch": 2, "epochs": 1})
 
     def speaks(self, language: str) -> bool:
         return language in self.languages
@@ -33,39 +49,80 @@ class Silent:
     def missing(self) -> str:
         return ""
 
-    def load(self, base: Path, device: str) -> SilentModel:
-        return SilentModel(json.loads((base / "silence.json").read_text())["steps"])
+    def base_in(self, folder: Path) -> list[Path]:
+        return all_in(folder, self.base_files, self.title)
+
+    def convert(self, base: Path, folder: Path) -> None:
+        try:
+            level = float(json.loads((base / FILE).read_text())["level"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EngineError(f"{base.name} is no silence.", "Choose a quieter base.") from error
+        (folder / FILE).write_text(json.dumps({"level": level}))
+
+    def load(self, base: Path, settings: Checked) -> SilentModel:
+        return SilentModel(json.loads((base / FILE).read_text())["level"], settings)
 
 
 class SilentModel:
-    """The heavy half: one number, which counts the batches it has seen."""
+    """The heavy half: one number, which learns how loud the clips are."""
 
-    turns = ("model",)
+    turns: tuple[str, ...] = ("model",)
+    features_version = "silent 1"
 
-    def __init__(self, steps: int) -> None:
-        self.steps = np.array(steps)
+    def __init__(self, level: float, settings: Checked) -> None:
+        self.network = _network(level)
+        self.patience = settings.patience
 
-    def features(self, clip: Clip) -> Features:
-        return {"samples": clip.sound.samples, "letters": np.array([ord(c) for c in clip.text])}
+    def problem(self, clip: Clip) -> str:
+        return "" if clip.text.strip() else "It has no text."
 
-    def batch(self, clips: Sequence[Features]) -> Batch:
-        longest = max(len(clip["samples"]) for clip in clips)
-        padded = [np.pad(c["samples"], (0, longest - len(c["samples"]))) for c in clips]
-        return {"samples": np.stack(padded)}
+    def features(self, clips: Sequence[Clip]) -> list[Features]:
+        return [{"loudness": np.abs(clip.sound.samples).astype(np.float32)} for clip in clips]
 
-    def parameters(self, turn: str) -> Iterable[np.ndarray]:
-        return [self.steps]
+    def forget_features(self) -> None:
+        pass  # nothing is held for them
 
-    def losses(self, batch: Batch, turn: str) -> Losses:
-        self.steps += 1
-        return {"loss": float(np.mean(batch["samples"] ** 2)) / int(self.steps)}
+    def length(self, features: Features) -> int:
+        return len(features["loudness"])
+
+    def batch(self, items: Sequence[Item]) -> Batch:
+        from torch.nn.utils.rnn import pad_sequence
+
+        rows = [item.features["loudness"] for item in items]
+        # What fills up is below any loudness, and no target.
+        padded = pad_sequence(rows, batch_first=True, padding_value=-1.0)
+        return {"loudness": padded, "targets": {"samples": sum(map(len, rows))}}
+
+    def parameters(self, turn: str) -> Iterable[Any]:
+        return self.network.parameters()
+
+    def blocks(self) -> Sequence[Any]:
+        return []
 
     def save(self, folder: Path) -> None:
-        (folder / "silence.json").write_text(json.dumps({"steps": int(self.steps)}))
+        (folder / FILE).write_text(json.dumps({"level": self.network.level.item()}))
 
     def speak(self, text: str, language: str, reference: Sound, seed: int) -> Sound:
-        samples = round(len(text) / CHARACTERS_PER_SECOND * Silent.sample_rate)
+        seconds = len(text) / CHARACTERS_PER_SECOND * self.patience
+        samples = round(seconds * Silent.sample_rate)
         return Sound(np.zeros(samples, dtype=np.float32), Silent.sample_rate)
+
+
+def _network(level: float) -> Any:
+    """Make the module only when it is asked for: tests of the studio load no torch."""
+    import torch
+
+    class Level(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.level = torch.nn.Parameter(torch.tensor(level))
+
+        def forward(self, batch: Batch, totals: Any, turn: str = "model") -> Any:
+            loudness = batch["loudness"]
+            off = (loudness - self.level).square() * (loudness >= 0)
+            return {"loss": off.sum() / totals["samples"]}
+
+    return Level()
 
 
 ENGINE = Silent()

@@ -36,6 +36,65 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One change of the weights in a training."""
+
+    step: int
+    total: int
+    epoch: int
+    loss: float
+    parts: dict[str, float]
+    """What the loss is made of, by name."""
+    rate: float
+    """The learning rate."""
+    norm: float
+    """How long the gradient was, before it was cut."""
+    clips_per_second: float
+    padding: float
+    """Share of the batches that is nothing but padding."""
+    ms: dict[str, float]
+    """Time of a step, averaged: data, forward, backward, optimizer."""
+    memory_mb: dict[str, float]
+    """The most memory of the GPU in each of these, and "reserved"; empty without one."""
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How the weights of a step do on clips they never learned from."""
+
+    step: int
+    loss: float
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """One sentence, spoken with the weights of a step. `path` is relative to the run's folder."""
+
+    step: int
+    text: str
+    path: str
+    seconds: float
+    similarity: float | None = None
+    """To held-out clips of the real voice, -1 to 1; None when it could not be told."""
+    character_errors: float | None = None
+    """Share of characters that a transcriber hears otherwise; None without a transcriber."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A checkpoint is on the disk."""
+
+    step: int
+    path: str
+    mb: float
+    seconds: float
+    best: str = ""
+    """Why it is the best so far; empty when it is not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The work is done and on the disk. Written before the process takes itself down."""
 
@@ -58,9 +117,10 @@ class Failed:
     fix: str
 
 
-Event = Progress | Said | Finished | Stopped | Failed
+Event = Progress | Said | Step | Measured | Sampled | Saved | Finished | Stopped | Failed
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Progress, Said, Finished, Stopped, Failed)
+    kind.__name__: kind
+    for kind in (Progress, Said, Step, Measured, Sampled, Saved, Finished, Stopped, Failed)
 }
 
 
@@ -86,7 +146,16 @@ def _makes_sense(event: Event) -> bool:
         case Progress(done, total, unit, seconds_left, per_second):
             numbers = (done, total, seconds_left or 0.0, per_second or 0.0)
             return all(map(math.isfinite, numbers)) and isinstance(unit, str)
+        case Step() | Measured() | Sampled() | Saved():
+            return _finite(asdict(event))
         case Failed(cause, what, fix):
             return all(isinstance(text, str) for text in (cause, what, fix))
         case Said(text) | Finished(text) | Stopped(text):
             return isinstance(text, str)
+
+
+def _finite(value: Any) -> bool:
+    """Whether every number in there can be drawn."""
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    return not isinstance(value, float) or math.isfinite(value)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from finetune.jobs.events import Event, Progress, from_line
+from finetune.jobs.events import Event, Progress, Step, from_line
 from finetune.jobs.outcome import Outcome
 from finetune.jobs.process import MARK, Identity
 from voices import files
@@ -146,10 +146,25 @@ class JobFolder:
     def stop_asked(self) -> bool:
         return self.stop_path.exists()
 
+    def ask(self, what: str) -> None:
+        """Leave a wish there, such as "save": its being there is the wish."""
+        (self.path / "control" / what).touch()
+
+    def asked(self, what: str) -> bool:
+        return (self.path / "control" / what).exists()
+
+    def answered(self, what: str) -> None:
+        """Take a wish away that is fulfilled, so that it can be left there again."""
+        (self.path / "control" / what).unlink(missing_ok=True)
+
     def progress(self) -> Progress | None:
-        """The newest progress the job told."""
+        """The newest progress the job told; a step of a training is one."""
         said = (from_line(line) for line in reversed(_tail(self.events_path)))
-        return next((event for event in said if isinstance(event, Progress)), None)
+        match next((event for event in said if isinstance(event, Progress | Step)), None):
+            case Step() as step:
+                return Progress(step.step, step.total, "steps", step.seconds_left)
+            case progress:
+                return progress
 
     def last_word(self) -> Event | None:
         """The last event of the job, whatever it is."""

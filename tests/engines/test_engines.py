@@ -6,17 +6,19 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import engines
-from engines.base import Clip, Engine, Sound
+from engines.base import Clip, Engine, Item, Sound, Trainable
 from engines.errors import EngineError
 from tests.silent import ENGINE
 
 
 @pytest.fixture
 def base(tmp_path):
-    (tmp_path / "silence.json").write_text('{"steps": 0}')
-    return tmp_path
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "silence.json").write_text('{"level": 0}')
+    return tmp_path / "base"
 
 
 def clip(seconds, text):
@@ -32,7 +34,7 @@ def test_an_engine_is_found_by_its_name(monkeypatch):
 
 @pytest.mark.parametrize("name", ["xttz", "", "../silent", "os"])
 def test_an_unknown_engine_is_never_another_one(monkeypatch, name):
-    monkeypatch.setitem(engines.ENGINES, "silent", "tests.silent")
+    monkeypatch.setattr(engines, "ENGINES", {"silent": "tests.silent"})
 
     with pytest.raises(EngineError, match="no engine called") as caught:
         engines.find(name)
@@ -45,23 +47,64 @@ def test_every_listed_engine_states_its_facts():
         engine = engines.find(name)
         assert engine.name == name
         assert engine.bases and engine.languages and engine.sample_rate > 0
+        assert 0 < engine.min_clip_seconds < engine.max_clip_seconds
+        assert engine.base_files and engine.settings()
+        assert {"learning_rate", "batch", "epochs"} <= engine.advised.keys()
 
 
-def test_the_whole_way_through_the_interface(base, tmp_path):
+def test_what_is_no_base_is_refused_in_words(tmp_path):
+    with pytest.raises(EngineError, match="is no silence") as caught:
+        ENGINE.convert(tmp_path, tmp_path)
+
+    assert caught.value.fix == "Choose a quieter base."
+
+
+@pytest.fixture
+def model(base, tmp_path):
+    (tmp_path / "converted").mkdir()
+    ENGINE.convert(base, tmp_path / "converted")
+    return ENGINE.load(tmp_path / "converted", ENGINE.settings())
+
+
+def items(model, clips):
+    """Clips as the loop hands them to `batch`: as torch's tensors, each its own companion."""
+    made = [
+        {name: torch.from_numpy(value) for name, value in features.items()}
+        for features in model.features(clips)
+    ]
+    return [Item(features, features, seed) for seed, features in enumerate(made)]
+
+
+def test_the_whole_way_through_the_interface(model, tmp_path):
     engine: Engine = ENGINE
+    heavy: Trainable = model
     assert engine.missing() == "" and engine.speaks("en") and not engine.speaks("xx")
+    clips = [clip(1.0, "one"), clip(0.5, "two")]
 
-    model = engine.load(base, device="cpu")
-    features = [model.features(clip(1.0, "one")), model.features(clip(0.5, "two"))]
-    batch = model.batch(features)
-    for turn in model.turns:
-        losses = model.losses(batch, turn)
-        assert losses["loss"] >= 0 and list(model.parameters(turn))
+    assert [heavy.problem(each) for each in [*clips, clip(1.0, " ")]] == ["", "", "It has no text."]
+    batch = heavy.batch(items(heavy, clips))
+    heavy.forget_features()
+    optimizer = torch.optim.SGD(heavy.parameters(*heavy.turns), lr=0.5)
+    heavy.network(batch, batch["targets"], *heavy.turns)["loss"].backward()
+    optimizer.step()
     (tmp_path / "voice").mkdir()
-    model.save(tmp_path / "voice")
-    again = engine.load(tmp_path / "voice", device="cpu")
+    heavy.save(tmp_path / "voice")
+    again = engine.load(tmp_path / "voice", engine.settings())
     spoken = again.speak("Fifteen letters", "en", clip(1.0, "").sound, seed=1)
 
-    assert batch["samples"].shape == (2, 16000)
-    assert json.loads((tmp_path / "voice" / "silence.json").read_text()) == {"steps": 1}
+    assert batch["loudness"].shape == (2, 16000) and batch["targets"] == {"samples": 24000}
+    assert json.loads((tmp_path / "voice" / "silence.json").read_text())["level"] == pytest.approx(
+        0.5, abs=0.01
+    )
     assert spoken.seconds == 1.0 and not spoken.samples.any()
+
+
+def test_the_losses_of_a_step_add_up_however_it_is_cut(model):
+    clips = [clip(1.0, "one"), clip(0.5, "two"), clip(0.2, "three")]
+
+    whole = model.batch(items(model, clips))
+    parts = [model.batch(items(model, [each])) for each in clips]
+
+    in_one = model.network(whole, whole["targets"])["loss"].item()
+    in_parts = [model.network(part, whole["targets"])["loss"].item() for part in parts]
+    assert sum(in_parts) == pytest.approx(in_one) and in_one > 0
