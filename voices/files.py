@@ -138,6 +138,14 @@ def sweep(parent: Path) -> list[Path]:
     return found
 
 
+def remove_folder(path: Path) -> None:
+    """Remove a folder, so that no moment leaves a part of it under its name."""
+    temporary = _temporary_beside(path)
+    _rename(path, temporary)
+    sync_folder(path.parent)
+    shutil.rmtree(temporary)
+
+
 def make_folder(path: Path) -> None:
     """Make a folder that is still there after a power cut."""
     with _names_a_full_disk(path):

@@ -1,0 +1,53 @@
+"""Memory that runs out: told from other faults, freed, and measured phase by phase."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+# What the allocator of main memory says, which has no error class of its own.
+_OF_MAIN_MEMORY = ("DefaultCPUAllocator", "not enough memory", "can't allocate memory")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, of the GPU or of the computer."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _OF_MAIN_MEMORY)
+
+
+def free() -> None:
+    """Give back what nobody holds any more."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+class Peaks:
+    """The most memory of the GPU that each phase took, in MB; nothing without a GPU."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._cuda = device.type == "cuda"
+        self._found: dict[str, float] = {}
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        if not self._cuda:
+            yield
+            return
+        torch.cuda.reset_peak_memory_stats()
+        try:
+            yield
+        finally:
+            peak = torch.cuda.max_memory_allocated() / 1e6
+            self._found[name] = max(peak, self._found.get(name, 0.0))
+
+    def take(self) -> dict[str, float]:
+        """What was found since the last time, and what torch has reserved of the GPU."""
+        found, self._found = self._found, {}
+        if found:
+            found["reserved"] = torch.cuda.memory_reserved() / 1e6
+        return {name: round(mb, 1) for name, mb in found.items()}

@@ -1,0 +1,67 @@
+"""From what a person chose to what a run does: every 0 and auto becomes a number, with its reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from finetune.settings import TrainSettings
+
+# Enough hearings to see a curve; each costs about as much as a hundred steps of a small run.
+_HEARINGS = 12
+_LONGEST_BATCH_SHARE = 0.25
+"""With few clips a batch holds at most this share of them: an epoch is then four steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A run as it will be done."""
+
+    settings: TrainSettings
+    """With nothing left to be settled but what depends on the machine."""
+    steps_per_epoch: int
+    total: int
+    reasons: tuple[str, ...]
+
+
+def settle(
+    settings: TrainSettings, advised: Mapping[str, float], clips: int, clips_per_epoch: int
+) -> Settled:
+    """Fill in what was left open, for so many clips to learn from."""
+    reasons: list[str] = []
+    batch = settings.batch or _batch(int(advised["batch"]), clips, reasons)
+    epochs = settings.epochs or int(advised["epochs"])
+    if not settings.epochs:
+        reasons.append(f"{epochs} epochs: as the engine advises")
+    rate = settings.learning_rate or float(advised["learning_rate"])
+    if not settings.learning_rate:
+        reasons.append(f"learning rate {rate:g}: as the engine advises for its batch")
+    steps = math.ceil(clips_per_epoch / batch)
+    total = steps * epochs
+    micro = min(settings.micro_batch or batch, batch)
+    settled = replace(
+        settings,
+        batch=batch,
+        micro_batch=micro,
+        epochs=epochs,
+        learning_rate=rate,
+        listen_every=settings.listen_every or max(1, math.ceil(total / _HEARINGS)),
+    )
+    return Settled(settled, steps, total, tuple(reasons))
+
+
+def _batch(advised: int, clips: int, reasons: list[str]) -> int:
+    most = max(1, int(clips * _LONGEST_BATCH_SHARE))
+    if most < advised:
+        reasons.append(f"batch {most}: with {clips} clips, more would be too few steps")
+        return most
+    reasons.append(f"batch {advised}: as the engine advises")
+    return advised
+
+
+def affordable(seconds_per_step: float, seconds_left: float, done: int, total: int) -> int:
+    """How many steps a run can have, in all, when it is to end in so many seconds."""
+    if seconds_per_step <= 0:
+        return total
+    return max(done + 1, min(total, done + int(seconds_left / seconds_per_step)))

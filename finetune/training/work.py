@@ -1,0 +1,284 @@
+"""
+A training, from its plan to the finished voice, as a job.
+
+    settle -> base -> clips -> features, once -> learn (loop.py) -> the best weights -> the voice
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+from accelerate import Accelerator
+
+import engines
+from engines.base import Engine, Sound, Trainable
+from finetune import bases, runs
+from finetune.hearing import models
+from finetune.jobs.events import Event, Said
+from finetune.jobs.worker import Job
+from finetune.references import Reference, find_reference
+from finetune.runs import Plan, RunFolder
+from finetune.spoken_samples import sentences_for
+from finetune.training import checkpoints, devices, finishing, memory, settling, weights
+from finetune.training.features import Store, gather, place_for
+from finetune.training.judging import Judge
+from finetune.training.loop import Lessons, Loop
+from finetune.training.material import Material, of_project
+from finetune.training.recompute import forget_activations
+from finetune.training.settling import Settled
+from finetune.training.told import Told
+from finetune.training.trial import Stage, Trial
+from voices import files
+
+# Weights for inference only, and what else a voice's folder holds, beside what is trained.
+_VOICE_BYTES = 500_000_000
+_OPTIMIZER_NUMBERS = 2
+_REFERENCE_SECONDS = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where a run finds what it needs."""
+
+    run: RunFolder
+
+    @property
+    def root(self) -> Path:
+        return self.run.path.parents[1]
+
+    @property
+    def models(self) -> Path:
+        return self.root / "models"
+
+    @property
+    def features(self) -> Path:
+        return self.root / "cache" / "features"
+
+    def project(self, project_id: str) -> Path:
+        return self.root / "projects" / project_id
+
+
+def train(job: Job, run: RunFolder) -> str:
+    """Do a run, or go on with it; return what came of it in a sentence."""
+    if run.is_finished:
+        return "This run has ended already, and its voice is there."
+    plan = runs.read_plan(run.plan_path)
+    device = devices.choose_device(plan.train.device)
+    precision = devices.choose_precision(
+        plan.train.precision, device.value, devices.capability(device.value)
+    )
+    accelerator = devices.accelerator_for(device.value, precision.value)
+    devices.set_threads(plan.train.threads, device.value)
+    say: Callable[[Event], None] = _say_nothing
+    if accelerator.is_main_process:
+        for folder in (run.path, run.checkpoints, run.best, run.samples):
+            folder.mkdir(exist_ok=True)
+            files.sweep(folder)
+        say = Told(job.say, run.history_path)
+    say(Said(f"It computes on {device.value} ({device.reason}), in {precision.value}"
+             f" ({precision.reason})."))  # fmt: skip
+    return _Training(job, run, plan, accelerator, say).do()
+
+
+class _Training:
+    """One run at work."""
+
+    def __init__(
+        self,
+        job: Job,
+        run: RunFolder,
+        plan: Plan,
+        accelerator: Accelerator,
+        say: Callable[[Event], None],
+    ) -> None:
+        self._job, self._run, self._plan = job, run, plan
+        self._accelerator, self._say = accelerator, say
+        self._places = _Places(run)
+        self._engine: Engine = engines.find(plan.engine)
+
+    def do(self) -> str:
+        material = self._material(self._plan.project, self._plan.version)
+        extra = [self._material(*each) for each in self._plan.extra]
+        base, trainable = self._load()
+        lessons, check = self._lessons(trainable, material, extra)
+        settled = self._settle(lessons)
+        trainable.forget_features()
+        memory.free()
+        self._make_ready(trainable)
+        self._refuse_without_room(trainable)
+        judge = self._judge(material)
+        reference = find_reference(material.train, material.sound, judge.print_of)
+        self._say(Said(f"The voice is heard and spoken like one clip: {reference.reason}"))
+        stage = self._stage(material, reference, judge)
+        trial = Trial(
+            *(self._run, trainable, check, self._accelerator, settled.settings.micro_batch),
+            *(settled.settings.seed, stage, self._say, self._job.stop_wanted),
+        )
+        loop = Loop(
+            *(self._run, trainable, lessons, settled, self._accelerator, trial),
+            *(self._say, self._wishes),
+        )
+        loop.run()
+        if not self._accelerator.is_main_process:
+            return ""
+        return self._finish(trainable, loop, stage, reference, base)
+
+    # ---- What it learns from ----
+
+    def _material(self, project: str, version: int) -> Material:
+        folder = self._places.project(project)
+        return of_project(folder, version, self._engine, self._job.stop_wanted)
+
+    def _load(self) -> tuple[Path, Trainable]:
+        settings = self._engine.settings(**self._plan.engine_settings)
+        base = bases.converted(self._engine, Path(self._plan.base), self._places.models, self._say)
+        trainable = self._engine.load(base, settings)
+        # Now, so that features are made there too.
+        trainable.network.to(self._accelerator.device)
+        self._say(Said(f"{self._engine.title} is loaded."))
+        return base, trainable
+
+    def _lessons(
+        self, trainable: Trainable, material: Material, extra: list[Material]
+    ) -> tuple[Lessons, Store]:
+        own = material.sources(material.train)
+        others = [source for each in extra for source in each.sources(each.train)]
+        sources = own + others
+        store = self._store(trainable, sources)
+        check = self._store(trainable, material.sources(material.check))
+        keys = " ".join(source.key for source in sources)
+        digest = hashlib.sha256(f"{len(own)} {trainable.features_version} {keys}".encode())
+        names = [source.name for source in sources]
+        share = self._plan.extra_share if others else 0.0
+        return Lessons(store, len(own), names, digest.hexdigest(), share), check
+
+    def _store(self, trainable: Trainable, sources: list[Any]) -> Store:
+        store = gather(trainable, sources, self._places.features, self._say, self._job.stop_wanted)
+        device = self._accelerator.device
+        free_gpu = torch.cuda.mem_get_info()[0] if device.type == "cuda" else None
+        free = int(psutil.virtual_memory().available)
+        where, reason = place_for(self._plan.train.features_on, store.bytes, free_gpu, free)
+        self._say(Said(f"{len(store)} clips wait on the {_PLACES[where]}: {reason}."))
+        return store.placed(where, device)
+
+    def _settle(self, lessons: Lessons) -> Settled:
+        clips = len(lessons.epoch(0, self._plan.train.seed))
+        settled = settling.settle(self._plan.train, self._engine.advised, lessons.own, clips)
+        for reason in settled.reasons:
+            self._say(Said(f"{reason[0].upper()}{reason[1:]}."))
+        return settled
+
+    # ---- The model ----
+
+    def _make_ready(self, trainable: Trainable) -> None:
+        trainable.network.train()
+        if self._plan.train.recompute:
+            forget_activations(trainable.blocks())
+        if self._plan.continues:
+            before = RunFolder(self._run.path.with_name(self._plan.continues))
+            self._start_from(before, trainable)
+
+    def _start_from(self, before: RunFolder, trainable: Trainable) -> None:
+        begun = checkpoints.are_there(self._run)
+        found = checkpoints.best(before)
+        if found is None:
+            newest = checkpoints.load_newest(before, lambda text: self._say(Said(text)))
+            found = (newest.step, "its last", newest.weights) if newest else None
+        if found is None and begun:
+            return  # it has all that it needs of that run
+        if found is None:
+            raise checkpoints.nothing_kept(before)
+        step, reason, kept = found
+        weights.put_back(weights.trained(trainable), kept)
+        if begun:
+            return  # unless none of its own is whole, it goes on from there
+        self._say(
+            Said(
+                f"It starts from step {step} of run {before.id} ({reason}). Only the weights are"
+                " taken over: the rate rises anew and ends with this run, and every clip of this"
+                " dataset counts the same."
+            )
+        )
+
+    def _refuse_without_room(self, trainable: Trainable) -> None:
+        trained = checkpoints.size_of(weights.trained(trainable))
+        copies = 1 + _OPTIMIZER_NUMBERS + (self._plan.train.ema > 0)
+        whole = checkpoints.size_of(dict(trainable.network.named_parameters()))
+        # Once its checkpoint is let go of, the best takes room of its own.
+        beside = trained + whole + _VOICE_BYTES
+        checkpoints.refuse_without_room(self._run, trained * copies, beside)
+
+    # ---- Hearing it ----
+
+    def _judge(self, material: Material) -> Judge:
+        held_out = material.check or material.train
+        return Judge((material.sound(each) for each in held_out), self._say, self._transcriber())
+
+    def _stage(self, material: Material, reference: Reference, judge: Judge) -> Stage:
+        language = material.language
+        sentences = sentences_for(language, self._plan.sentences)
+        sound = reference.sound
+        most = int(_REFERENCE_SECONDS * sound.rate)
+        return Stage(sentences, language, Sound(sound.samples[:most], sound.rate), judge)
+
+    def _transcriber(self) -> Path | None:
+        if not self._plan.transcriber:
+            return None
+        return models.find(self._plan.transcriber, self._places.models).folder
+
+    def _wishes(self, wish: str) -> bool:
+        if wish == "stop":
+            return self._job.stop_wanted()
+        if not self._job.folder.asked(wish):
+            return False
+        self._job.folder.answered(wish)
+        return True
+
+    # ---- The voice ----
+
+    def _finish(
+        self, trainable: Trainable, loop: Loop, stage: Stage, reference: Reference, base: Path
+    ) -> str:
+        best = checkpoints.best(self._run, lambda text: self._say(Said(text)))
+        step, why = loop.done, "the last one, since none was better than the base before it"
+        if best is not None:
+            step, why, kept = best
+            weights.put_back(weights.trained(trainable), kept)
+        else:
+            loop.be_as_heard()
+            if loop.best_step:
+                why = "the last one, since the best one was damaged on the disk"
+        heard = next((each for each in loop.heard if each.step == step), None)
+        finishing.finish(
+            *(trainable, self._run, self._plan, stage.reference, reference.example.text),
+            {
+                "language": stage.language,
+                "licence": {
+                    "code": self._engine.licence,
+                    "base": [each.licence for each in self._engine.bases],
+                },
+                "base_fingerprint": base.name,
+                "step": step,
+                "why": why,
+                "scores": {
+                    "check_loss": heard.check_loss if heard else None,
+                    "similarity": heard.similarity if heard else None,
+                    "character_errors": heard.character_errors if heard else None,
+                },
+            },
+            self._say,
+        )
+        return f"{self._plan.name} can speak: step {step} of {loop.total} was the best. {why}"
+
+
+_PLACES = {"gpu": "GPU", "memory": "computer's memory", "disk": "disk"}
+
+
+def _say_nothing(event: Event) -> None:
+    """What other devices than the first would say, the first one says."""
