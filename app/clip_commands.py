@@ -332,8 +332,8 @@ def _filtered(opened: Opened, mark: str | None, find: str, recording: str) -> li
     if mark is not None:
         seen = [each for each in seen if mark in (each.mark, data_views.mark(each))]
     if find:
-        pattern = Search(find).pattern()
-        seen = [each for each in seen if pattern.search(each.clip.values.text)]
+        found = {clip.id for clip in editing.find([each.clip for each in seen], Search(find))}
+        seen = [each for each in seen if each.clip.id in found]
     if recording:
         chosen = overview.named(opened.project.recordings.all(), recording)
         seen = [each for each in seen if each.recording.id == chosen.id]

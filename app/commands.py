@@ -21,6 +21,7 @@ from app import (
     model_commands,
     studio,
     terminal,
+    train_commands,
     views,
 )
 from app import doctor as checks
@@ -45,6 +46,8 @@ app.add_typer(data_commands.app)
 app.add_typer(dataset_commands.app, name="dataset")
 app.add_typer(clip_commands.app, name="clips")
 app.add_typer(model_commands.app, name="models")
+app.add_typer(train_commands.app)
+app.add_typer(train_commands.runs_app, name="runs")
 app.add_typer(jobs_app, name="jobs")
 
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or the beginning of it.")]

@@ -17,8 +17,9 @@ import psutil
 
 import engines
 from app.setup.environment import TorchFacts, read_stamp
-from engines.errors import StudioError
-from finetune import gpu, projects
+from engines.base import Engine
+from engines.errors import NotDownloadedError, StudioError
+from finetune import bases, gpu, projects, runs
 from finetune.jobs import queue
 from voices import files
 from voices.workspace import Workspace, open_workspace
@@ -56,7 +57,7 @@ def examine(root: Path, installed: Path) -> Iterator[Check]:
     yield from _look("Audio", audio)
     yield browser()
     yield from _look("Workspace", lambda: workspace_health(root))
-    yield from _look("Engines", engine_checks)
+    yield from _look("Engines", lambda: engine_checks(root / "models"))
 
 
 def _look(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
@@ -212,6 +213,9 @@ def leftovers(workspace: Workspace) -> Iterator[Check]:
     if kept:
         said = f"{len(kept)} with recordings, not in the list: {_few(workspace, kept)}"
         yield Check("Projects", "note", said, "Keep them: the next start lists them again.")
+    if unreadable := [folder.path for folder in runs.damaged(workspace)]:
+        said = f"{len(unreadable)} that cannot be read: {_few(workspace, unreadable)}"
+        yield Check("Runs", "note", said, "Their checkpoints and samples are still in there.")
     silent = [job.request.title for job in queue.jobs(workspace) if job.silent]
     if silent:
         fix = "Stop them; if that fails, restart the computer."
@@ -223,15 +227,23 @@ def _few(workspace: Workspace, paths: list[Path]) -> str:
     return ", ".join([*shown, "..."] if len(paths) > len(shown) else shown)
 
 
-def engine_checks() -> Iterator[Check]:
-    """Each engine: usable or not, and why."""
+def engine_checks(models: Path) -> Iterator[Check]:
+    """Each engine: whether it can be used, and what it still lacks."""
     if not engines.ENGINES:
         yield Check("Engines", "note", "none comes with this version yet")
     for name in engines.ENGINES:
-        engine = engines.find(name)
-        problem = engine.missing()
-        found = problem or "usable"
-        yield Check(f"Engine {engine.title}", "note" if problem else "ok", found)
+        yield engine_check(engines.find(name), models)
+
+
+def engine_check(engine: Engine, models: Path) -> Check:
+    name = f"Engine {engine.title}"
+    if problem := engine.missing():
+        return Check(name, "note", problem, "Without it other engines can be used.")
+    try:
+        base = bases.find_base(engine, "", models)
+    except NotDownloadedError as missing:
+        return Check(name, "note", "usable; no base was downloaded", missing.fix)
+    return Check(name, "ok", f"usable, base in {base}")
 
 
 def _nearest(path: Path) -> Path:

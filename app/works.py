@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -14,6 +15,9 @@ from finetune.jobs.queue import Job
 from finetune.settings import HearSettings
 from voices.shelf import Item
 from voices.workspace import Workspace
+
+Report = Callable[[Job], dict[str, Any]]
+"""What is to be said of a job for programs, beside how it ended."""
 
 
 def there(typed: list[str]) -> tuple[str, ...]:
@@ -58,15 +62,20 @@ def whisper(workspace: Workspace, typed: str, hear: Changed[HearSettings], downl
 
 
 def finish(
-    workspace: Workspace, item: Item, job: Job, background: bool, as_json: bool
+    workspace: Workspace,
+    item: Item,
+    job: Job,
+    background: bool,
+    as_json: bool,
+    report: Report = submitting.report_of,
 ) -> dict[str, Any]:
     """Follow a job to its end and give what came of it; leave when that is not wanted, or not good."""
     if background:
         started = f"{job.request.title}: {views.state(job)}. {following.how_to_see(job)}"
-        _answer(data_views.work_facts(item, job, {}), started, as_json)
+        _answer(data_views.work_facts(item, job, report(job)), started, as_json)
         raise typer.Exit
     ended = following.follow(workspace, job, quiet_output=as_json)
-    facts = data_views.work_facts(item, ended, submitting.report_of(ended))
+    facts = data_views.work_facts(item, ended, report(ended))
     if ended.outcome is None or ended.outcome.cause != "finished":
         if as_json:
             terminal.print_json(facts)

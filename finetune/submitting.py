@@ -17,6 +17,8 @@ from finetune.hearing import models
 from finetune.jobs import queue
 from finetune.jobs.folder import Request
 from finetune.jobs.queue import Job
+from finetune.making import MakeWish, write_make_wish
+from finetune.runs import Plan, RunFolder, once, read_plan
 from finetune.settings import CutSettings, HearSettings
 from finetune.wishes import REPORT, Wish, write_wish
 from voices import files
@@ -26,6 +28,9 @@ from voices.workspace import Workspace
 # Everything is kept piece by piece: what is asked to stop has little to save.
 SAVE_SECONDS = 4.0
 END_SECONDS = 3.0
+# A checkpoint of a large engine is 5 GB, and not every disk is fast.
+TRAIN_SAVE_SECONDS = 120.0
+TRAIN_END_SECONDS = 20.0
 
 
 def wish_for(workspace: Workspace, project: Item, **wished: Any) -> Wish:
@@ -42,13 +47,58 @@ def submit(workspace: Workspace, project: Item, wish: Wish, title: str) -> Job:
 
     Its settings hold from now on for what is done next in the project.
     """
-    with projects.open_project(projects.folder_of(workspace, project)) as opened:
-        opened.keep_settings(wish.hear)
-        opened.keep_settings(wish.cut)
+    keep_settings(workspace, project, wish)
     path = _place(workspace, project, wish)
     write_wish(wish, path)
     needs = "gpu-0" if wish.whisper and gpu.read().cards else _alone(project)
     return _queue(workspace, Request("build", title, _argv("finetune.building", path), needs), path)
+
+
+def submit_training(workspace: Workspace, run: RunFolder) -> Job:
+    """Queue a run, from its beginning or from where it was stopped; while it goes it is one job."""
+    plan = read_plan(run.plan_path)
+    request = _training(Request("train", f"Train {plan.name}", training_argv(run)), plan)
+    job = queue.submit(workspace, replace(request, once=once(run)))
+    run.note_job(job.id)
+    return job
+
+
+def submit_making(workspace: Workspace, project: Item, wish: Wish, plan: Plan) -> Job:
+    """Queue all from recordings to a voice; its settings hold from now on in the project."""
+    keep_settings(workspace, project, wish)
+    built = _place(workspace, project, wish)
+    write_wish(wish, built)
+    make = MakeWish(str(workspace.root), str(built), plan)
+    path = _place(workspace, project, make)
+    write_make_wish(make, path)
+    request = Request("make", f"Make {plan.name}", making_argv(path), once=path.stem)
+    return queue.submit(workspace, _training(request, plan))
+
+
+def training_argv(run: RunFolder) -> tuple[str, ...]:
+    return _argv("finetune.training", run.path)
+
+
+def making_argv(wish: Path) -> tuple[str, ...]:
+    return _argv("finetune.making", wish)
+
+
+def _training(request: Request, plan: Plan) -> Request:
+    """A request for what computes long, on the GPU where there is one, and saves much."""
+    on_gpu = plan.train.device != "cpu" and gpu.read().cards
+    return replace(
+        request,
+        needs="gpu-0" if on_gpu else "cpu",
+        save_seconds=TRAIN_SAVE_SECONDS,
+        end_seconds=TRAIN_END_SECONDS,
+    )
+
+
+def keep_settings(workspace: Workspace, project: Item, wish: Wish) -> None:
+    """Let what a wish was made with hold for what is done next in the project."""
+    with projects.open_project(projects.folder_of(workspace, project)) as opened:
+        opened.keep_settings(wish.hear)
+        opened.keep_settings(wish.cut)
 
 
 def submit_export(workspace: Workspace, project: Item, wish: ExportWish, title: str) -> Job:
@@ -113,7 +163,7 @@ def _alone(project: Item) -> str:
     return f"project-{project.id}"
 
 
-def _place(workspace: Workspace, project: Item, wish: Wish | ExportWish) -> Path:
+def _place(workspace: Workspace, project: Item, wish: Wish | ExportWish | MakeWish) -> Path:
     """Where a wish is kept: the same wish in the same place."""
     folder = projects.folder_of(workspace, project) / "wishes"
     with suppress(FileExistsError):
@@ -122,8 +172,8 @@ def _place(workspace: Workspace, project: Item, wish: Wish | ExportWish) -> Path
     return folder / f"{hashlib.sha256(said).hexdigest()[:24]}.json"
 
 
-def _argv(module: str, wish: Path) -> tuple[str, ...]:
-    return (sys.executable, "-m", module, str(wish))
+def _argv(module: str, told: Path) -> tuple[str, ...]:
+    return (sys.executable, "-m", module, str(told))
 
 
 def _queue(workspace: Workspace, request: Request, wish: Path) -> Job:

@@ -6,12 +6,17 @@ import sys
 
 import pytest
 
+import engines
 from app import ROOT, doctor
 from app.setup.environment import TorchFacts
 from engines.errors import StudioError
+from finetune import runs
 from finetune.gpu import Card, Gpus
 from finetune.jobs import queue
+from finetune.runs import Plan
+from tests import trainee
 from tests.jobs_at_work import request
+from voices import files
 
 BUILD = TorchFacts("2.11.0+cu130", "13.0", ("sm_75", "sm_80", "sm_86", "sm_90", "sm_120"), None)
 CARD = Card(0, "GPU-1", "RTX 4070", 12282, 11000, (8, 9))
@@ -170,3 +175,28 @@ def test_every_problem_of_ours_reads_as_two_sentences():
     error = StudioError("It is full.", "Free some space.")
 
     assert str(error) == "It is full. Free some space."
+
+
+def test_an_engine_says_what_it_still_lacks(tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "ENGINES", {"trainee": "tests.trainee"})
+    [without] = doctor.engine_checks(tmp_path)
+    with files.new_folder(tmp_path / "trainee-first") as folder:
+        trainee.base_in(folder)
+
+    [there] = doctor.engine_checks(tmp_path)
+    monkeypatch.setattr(trainee.ENGINE, "lacking", "It wants coqui-tts.", raising=False)
+    [broken] = doctor.engine_checks(tmp_path)
+
+    assert (without.name, without.verdict) == ("Engine Trainee", "note")
+    assert "models download trainee" in without.fix
+    assert there.verdict == "ok" and str(tmp_path / "trainee-first") in there.found
+    assert (broken.verdict, broken.found) == ("note", "It wants coqui-tts.")
+
+
+def test_a_run_that_cannot_be_read_is_told(workspace):
+    broken = runs.create(workspace, Plan("Ada", "p", 1, "trainee", "/base"))
+    broken.plan_path.write_text("{")
+
+    [check] = [each for each in doctor.leftovers(workspace) if each.name == "Runs"]
+
+    assert check.verdict == "note" and broken.id in check.found

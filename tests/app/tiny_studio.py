@@ -24,7 +24,7 @@ def build(folder: Path, words: list[str]):
         time.sleep(0.02)
     if "fail" in words:
         raise StudioError("The page <b>broke</b>.", "Mend it.")
-    import gradio as gr  # noqa: TID251 - a page is made of it
+    import gradio as gr
 
     def count(name: str):
         (folder / "handled").touch()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from engines.errors import NotDownloadedError, NotFoundError, SettingsError
-from finetune import gpu, projects, submitting
+from finetune import gpu, projects, runs, submitting
 from finetune.gpu import Card, Gpus
 from finetune.hearing import models
 from finetune.jobs import queue
-from finetune.settings import CutSettings
+from finetune.making import read_make_wish
+from finetune.runs import Plan
+from finetune.settings import CutSettings, TrainSettings
 from finetune.wishes import read_wish
 from tests.whisper import hearing
 
@@ -20,7 +25,12 @@ from tests.whisper import hearing
 def requests(monkeypatch):
     """What is asked of the queue, which starts nothing."""
     asked = []
-    monkeypatch.setattr(queue, "submit", lambda workspace, request: asked.append(request))
+
+    def submit(workspace, request):
+        asked.append(request)
+        return SimpleNamespace(id=f"job {len(asked)}")
+
+    monkeypatch.setattr(queue, "submit", submit)
     return asked
 
 
@@ -113,3 +123,43 @@ def test_settings_hold_from_when_they_were_submitted(workspace, requests):
     with projects.open_project(projects.folder_of(workspace, item)) as project:
         assert project.settings(CutSettings).max_seconds == 8
     assert submitting.wish_for(workspace, item).cut.max_seconds == 8
+
+
+# ---- Trainings ----
+
+
+@pytest.mark.parametrize(
+    ("cards", "device", "needs"),
+    [((), "auto", "cpu"), ((8000,), "auto", "gpu-0"), ((8000,), "cpu", "cpu")],
+)
+def test_a_training_waits_for_what_computes_it(
+    workspace, requests, monkeypatch, cards, device, needs
+):
+    with_cards(monkeypatch, *cards)
+    plan = Plan("Ada", "p", 1, "silent", "/base", train=TrainSettings(device=device))
+    folder = runs.create(workspace, plan)
+
+    submitting.submit_training(workspace, folder)
+
+    [request] = requests
+    assert request.needs == needs and request.once == f"run-{folder.id}"
+    assert list(request.argv) == [sys.executable, "-m", "finetune.training", str(folder.path)]
+    assert (request.save_seconds, request.end_seconds) == (120, 20)
+
+
+def test_what_is_to_be_made_is_the_same_wish_when_it_is_typed_again(workspace, requests):
+    item = projects.create(workspace, "Ada")
+    wish = submitting.wish_for(workspace, item, sources=("a",), cut=CutSettings(max_seconds=8))
+    plan = Plan("Ada", item.id, 0, "silent", "/base", engine_settings={"a": 1})
+
+    for each in (plan, plan, replace(plan, train=TrainSettings(epochs=9))):
+        submitting.submit_making(workspace, item, wish, each)
+
+    first, again, other = requests
+    assert first == again and first.once != other.once
+    [*_, module, path] = first.argv
+    told = read_make_wish(Path(path))
+    assert module == "finetune.making" and told.plan == plan
+    assert read_wish(Path(told.build)) == wish
+    with projects.open_project(projects.folder_of(workspace, item)) as project:
+        assert project.settings(CutSettings).max_seconds == 8
