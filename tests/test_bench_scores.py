@@ -14,10 +14,20 @@ from finetune.jobs import queue
 from finetune.transcript import Values
 from finetune.words import Word
 from tests import speech
-from tests.bench import dataset, dataset_corpus, long, store, studios, work
+from tests.bench import (
+    dataset,
+    dataset_corpus,
+    long,
+    store,
+    studios,
+    trainer,
+    trainer_clips,
+    work,
+)
 from tests.bench.dataset_scores import Clip, Said, aligned, errors, score, together
 from tests.bench.progress import Progress
-from tests.bench.record import Settings
+from tests.bench.record import CannotMeasure, Settings
+from tests.bench.trainer_task import Found
 from tests.stores import OpenTranscript
 
 NAME = "one.wav"
@@ -364,3 +374,107 @@ def test_a_clip_less_is_words_lost_and_one_more_is_words_repeated(spoken):
 
     assert clip_figures(spoken, less).figures["words_lost"] > 0
     assert clip_figures(spoken, more).figures["words_repeated"] > 0
+
+
+# ---- Two trainers --------------------------------------------------------------------------------
+
+
+def learned(speed, gpu_mb=0.0, **others):
+    return Found(speed, speed, padding=0.05, host_peak_mb=1000, gpu_peak_mb=gpu_mb, **others)
+
+
+def holding(figures):
+    """Of the promises about these figures, which are kept."""
+    held = {each.name: each.holds(figures) for each in trainer.BENCHMARK.figures}
+    return {name: holds for name, holds in held.items() if holds is not None}
+
+
+def test_coqui_is_taken_with_the_loaders_it_was_faster_with():
+    found = {
+        "coqui_0": [learned(5), learned(5), learned(9)],
+        "coqui_2": [learned(4), learned(6), learned(6)],
+        "ours": [learned(12), learned(12), learned(24)],
+    }
+
+    figures = trainer.side_by_side(found, 96, "").figures
+
+    assert (figures["coqui_workers"], figures["clips_per_s_coqui"]) == (2, 6)
+    # Round by round: 3, 2 and 4 times.
+    assert (figures["clips_per_s_ours"], figures["clips_per_s_ratio"]) == (12, 3)
+
+
+def test_what_is_slow_pads_or_loses_clips_misses_its_limit():
+    good = {"coqui_0": [learned(5)], "ours": [learned(10)]}
+    bad = {"coqui_0": [learned(6)], "ours": [replace(learned(11), padding=0.1, missing=1, twice=2)]}
+
+    assert set(holding(trainer.side_by_side(good, 96, "").figures).values()) == {True}
+    assert set(holding(trainer.side_by_side(bad, 96, "").figures).values()) == {False}
+    assert trainer.side_by_side(bad, 96, "_all_cores").figures["clips_twice_all_cores"] == 2
+
+
+def test_preparing_clips_counts_once_in_a_usual_run():
+    # 10 epochs of 96 clips: 192 s against 96 s and 4 s.
+    assert trainer.with_features(10, 5, clips=96, feature_s=4) == pytest.approx(1.92)
+
+
+def test_what_does_not_fit_on_a_gpu_is_a_line_and_no_figure():
+    rows = {"coqui_fp32": "OOM", "coqui_mixed": learned(20, 9000), "ours": learned(40, 3000)}
+
+    measured = trainer.table_row(16, rows)
+
+    assert measured.notes == ("coqui_fp32, batch 16: OOM",)
+    assert holding(measured.figures) == {"ratio_mixed_b16": True}
+    assert measured.figures["ours_b16_gpu_mb"] == 3000
+
+
+def test_on_a_gpu_ours_is_measured_against_both_of_coquis_precisions():
+    rows = {"coqui_fp32": learned(10, 8000), "coqui_mixed": learned(25, 7000)}
+
+    fast = trainer.table_row(2, {**rows, "ours": learned(40, 4000)}).figures
+    slow = trainer.table_row(2, {**rows, "ours": learned(29, 4100)}).figures
+
+    limits = ("ratio_fp32_b2", "memory_share_b2", "ratio_mixed_b2")
+    assert [holding(fast)[name] for name in limits] == [True] * 3
+    assert [holding(slow)[name] for name in limits] == [False] * 3
+
+
+def test_a_part_for_a_gpu_is_refused_without_one():
+    with pytest.raises(CannotMeasure, match="with --gpu"):
+        trainer.measure(Settings(parts=("batch4",)), Progress(io.StringIO()))
+
+
+def test_clips_last_1_to_11_seconds_and_most_of_them_less_than_6(tmp_path):
+    trainer_clips.write(tmp_path / "clips", 12, seed=1)
+
+    drawn = trainer_clips.lengths(1000)
+    assert min(drawn) >= 1 and max(drawn) == 11 and sorted(drawn)[500] == pytest.approx(4.5, 0.1)
+    for (path, text), wanted in zip(
+        trainer_clips.read(tmp_path / "clips"), trainer_clips.lengths(12, seed=1), strict=True
+    ):
+        assert wanted - 1 < soundfile.info(path).duration <= wanted + 0.01
+        assert text and soundfile.info(path).samplerate == 22050
+
+
+def test_clips_that_an_epoch_leaves_out_or_repeats_are_counted():
+    seen = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 0), (1, 2)]
+
+    assert trainer_clips.over(trainer_clips.whole_epochs(seen), 3) == (1, 1)
+    assert trainer_clips.over(trainer_clips.whole_epochs(seen[:3]), 3) == (0, 0)
+
+
+def test_padding_is_what_the_network_computes_beside_texts_and_codes():
+    class Block:
+        def register_forward_pre_hook(self, hook):
+            self.hook = hook
+
+    class Rows:
+        def __init__(self, *shape):
+            self.shape = shape
+
+    block = Block()
+    rows = trainer_clips.Rows(block)
+    rows.need(150)
+    block.hook(block, (Rows(2, 137, 64),))
+
+    # Of 2 rows of 100 positions beside the 37 that every row has, 150 are needed.
+    assert rows.padding == 0.25

@@ -20,6 +20,15 @@ CUTTING = "tests/finetune/test_cutting.py"
 DOWNLOADS = "tests/finetune/test_downloads.py"
 SPEECH = "tests/finetune/hearing/test_speech.py"
 EXPORTING = "tests/finetune/test_exporting.py"
+TRAINING = "tests/finetune/training"
+LOOP = f"{TRAINING}/test_loop.py"
+STEP = f"{TRAINING}/test_step.py"
+CHECKPOINTS = f"{TRAINING}/test_checkpoints.py"
+RANDOMNESS = f"{TRAINING}/test_randomness.py"
+RECOMPUTE = f"{TRAINING}/test_recompute.py"
+RANKS = f"{TRAINING}/test_ranks.py"
+TOLD = f"{TRAINING}/test_told.py"
+WORK = f"{TRAINING}/test_work.py"
 JOBS = "tests/finetune/jobs/test_jobs.py"
 OUTCOME = "tests/finetune/jobs/test_outcome.py"
 PROCESS = "tests/finetune/jobs/test_process.py"
@@ -532,6 +541,135 @@ SEEDS = (
         "    return found[::-1]\n",
         "    return found\n",
         (OUTCOME,),
+    ),
+    # ---- The training ----
+    Seed(
+        "a run that goes on draws other numbers",
+        "finetune/training/loop.py",
+        '        randomness.restore(randomness.from_plain(snapshot.state["random"][rank], mine))\n',
+        "        assert mine\n",
+        (STEP,),
+    ),
+    Seed(
+        "NumPy's generator is not put back",
+        "finetune/training/randomness.py",
+        "    np.random.set_state(chance.numpy)\n",
+        "",
+        (RANDOMNESS,),
+    ),
+    Seed(
+        "a run goes on at the beginning of its epoch",
+        "finetune/training/loop.py",
+        'snapshot.step, state["epoch"], state["at"]\n',
+        'snapshot.step, state["epoch"], 0\n',
+        (STEP,),
+    ),
+    Seed(
+        "the average of the weights begins anew",
+        "finetune/training/loop.py",
+        "        self._average.load(snapshot.average)\n",
+        "",
+        (STEP,),
+    ),
+    Seed(
+        "an optimizer begins anew",
+        "finetune/training/loop.py",
+        '        weights.join_optimizer(self._optimizers, state["optimizer"], snapshot.optimizer)\n',
+        "",
+        (STEP,),
+    ),
+    Seed(
+        "a micro-batch that was too large is tried again by the next job",
+        "finetune/training/loop.py",
+        '        self._stepper.micro_batch = min(self._stepper.micro_batch, state["micro_batch"])\n',
+        "",
+        (LOOP,),
+    ),
+    Seed(
+        "the rate falls by the clock",
+        "finetune/training/loop.py",
+        "rate_at(self.done, self.total,",
+        "rate_at(int(time.monotonic() * 1000) % self.total, self.total,",
+        (STEP,),
+    ),
+    Seed(
+        "a best that a kill came before is lost",
+        "finetune/training/loop.py",
+        "        elif self.done:\n            self._catch_up()\n",
+        "",
+        (WORK,),
+    ),
+    Seed(
+        "what a forward pass counted is not rewound",
+        "finetune/training/step.py",
+        "            buffer.copy_(was)\n",
+        "            pass\n",
+        (STEP,),
+    ),
+    Seed(
+        "half a step of two turns can be stopped",
+        "finetune/training/step.py",
+        "            heed = stop if not found else _never\n",
+        "            heed = stop\n",
+        (STEP,),
+    ),
+    Seed(
+        "one turn gives gradients to what the other trains",
+        "finetune/training/step.py",
+        "            each.requires_grad_(False)\n",
+        "            pass\n",
+        (STEP,),
+    ),
+    Seed(
+        "two devices learn half as much as one",
+        "finetune/training/step.py",
+        "            torch.distributed.all_reduce(flat)\n",
+        "            torch.distributed.all_reduce(flat)\n            flat /= 2\n",
+        (RANKS,),
+    ),
+    Seed(
+        "a checkpoint is taken without a look at its content",
+        "finetune/training/checkpoints.py",
+        "            files.check_folder(folder)\n            return load(folder)\n",
+        "            return load(folder)\n",
+        (CHECKPOINTS,),
+    ),
+    Seed(
+        "the oldest checkpoint goes before the new one stands",
+        "finetune/training/checkpoints.py",
+        '    folder = run.checkpoints / f"step-{snapshot.step:06}"\n',
+        '    folder = run.checkpoints / f"step-{snapshot.step:06}"\n'
+        '    for old in _finished(run.checkpoints, "step-")[KEPT - 1 :]:\n'
+        "        files.remove_folder(old)\n",
+        (CHECKPOINTS,),
+    ),
+    Seed(
+        "a damaged checkpoint stays and pushes out a whole one",
+        "finetune/training/loop.py",
+        "            checkpoints.let_go_of_newer(self._run, snapshot.step if snapshot else -1)\n",
+        "            pass\n",
+        (CHECKPOINTS,),
+    ),
+    Seed(
+        "a full disk ends a run",
+        "finetune/training/checkpoints.py",
+        "                problem = error\n",
+        "                raise\n",
+        (CHECKPOINTS,),
+    ),
+    Seed(
+        "activations that are computed again are drawn anew",
+        "finetune/training/recompute.py",
+        "use_reentrant=False,",
+        "use_reentrant=False, preserve_rng_state=False,",
+        (RECOMPUTE,),
+    ),
+    Seed(
+        "a line of which a part fitted counts as told",
+        "finetune/training/told.py",
+        "            if os.write(self._history, line) < len(line):",
+        "            if os.write(self._history, line) < 0:",
+        (TOLD,),
     ),
     # ---- The door ----
     Seed(

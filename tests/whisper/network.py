@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch  # noqa: TID251 - this trains the test's Whisper; the studio never imports it
+import torch
 from faster_whisper.feature_extractor import FeatureExtractor
-from torch import nn  # noqa: TID251
-from torch.nn import functional as F  # noqa: TID251
+from torch import nn
+from torch.nn import functional as F
 from transformers import GenerationConfig, WhisperConfig, WhisperForConditionalGeneration
 
 from tests.whisper.tokens import TIMESTAMPS, Tokens

@@ -62,7 +62,7 @@ def learn(
     corpus: list[corpora.Utterance], work: Path, steps: int, seed: int, bfloat16: bool = False
 ) -> None:
     """Train for the given steps, from the checkpoint if there is one, and save for conversion."""
-    import torch  # noqa: TID251 - only the training needs it
+    import torch
 
     from tests.whisper.network import PAUSE, Learner, make
 
@@ -117,7 +117,7 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def _restore(work: Path, learner, optimizer) -> int:
-    import torch  # noqa: TID251
+    import torch
 
     checkpoint = work / "checkpoint.pt"
     if not checkpoint.exists():
@@ -129,7 +129,7 @@ def _restore(work: Path, learner, optimizer) -> int:
 
 
 def _save(work: Path, learner, optimizer, step: int) -> None:
-    import torch  # noqa: TID251
+    import torch
 
     state = {
         "step": step,
