@@ -101,7 +101,7 @@ def event_line(event: Event) -> str:
             return _sampled(event)
         case Saved(step, _, mb, seconds, best):
             said = f"Saved after step {step:,} ({mb:,.0f} MB in {seconds:.1f} s)."
-            return f"{said} The best so far: {best}" if best else said
+            return f"{said} {best}" if best else said
         case Said(text) | Finished(text) | Stopped(text):
             return text
         case Failed(_, what, fix):

@@ -182,8 +182,8 @@ def _reason(found: Heard, heard: Sequence[Heard], led: _Led) -> str:
         parts.append(_errors(found.character_errors, heard))
     if found.check_loss is not None:
         parts.append(_loss(found.check_loss, heard))
-    which = "the base is the best so far" if found.step == _BASE_STEP else "best so far"
-    return f"{which}: {_and(parts) or 'nothing was measured'}"
+    which = "The base is the best so far" if found.step == _BASE_STEP else "Best so far"
+    return f"{which}: {_and(parts) or 'nothing was measured'}."
 
 
 def _likeness(value: float, heard: Sequence[Heard]) -> str:

@@ -110,7 +110,7 @@ class TrainSettings(Checked):
     seed: int = setting(0, "The same seed and settings give the same voice", low=0)
     save_every: int = setting(0, "Steps between two checkpoints; 0: about every ten minutes", low=0)
     listen_every: int = setting(
-        0, "Steps between two hearings of the voice; 0: a dozen times in a run", low=0
+        0, "Steps between two hearings of the voice; 0: a dozen times in a run, 50 at least", low=0
     )
 
     def check_together(self) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
@@ -137,6 +138,7 @@ class Loop:
         self._saved_at = time.monotonic()
         self._saved_step = -1
         self._best_step = 0
+        self._offered = False
         self._warm_at = 0.0
         self._fitted = not settings.minutes
         self._teller = _Teller(self._watch, say)
@@ -156,7 +158,8 @@ class Loop:
                 self._fit_into_minutes(time.monotonic() - began, self.done - first)
                 if self.done >= self.total:
                     break
-                self._between()
+                with self._teller.away():
+                    self._between()
             else:
                 self._epoch, self._at = self._epoch + 1, 0
         self._hear()
@@ -297,8 +300,10 @@ class Loop:
         if choice.step == self.done:
             self._best_step = self.done
             self._save(choice.reason)
-        if offer := early_stop_offered(self.heard):
+        offer = early_stop_offered(self.heard)
+        if offer and not self._offered:
             self._say(Said(offer))
+        self._offered = bool(offer)
 
     @property
     def _is_first(self) -> bool:
@@ -426,11 +431,21 @@ class _Teller:
 
     def __init__(self, watch: Watch, say: Callable[[Event], None]) -> None:
         self._watch, self._say = watch, say
-        self._began = self._told_at = time.monotonic()
+        self._told_at = time.monotonic()
+        self._away_s = 0.0
         self._steps, self._clips, self._paddings = 0, 0, 0.0
         self._taken: Taken | None = None
         self._per_step: deque[float] = deque(maxlen=50)
         self._warned = False
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Time for something else than steps, which must not make them look slow."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._away_s += time.monotonic() - began
 
     def note(self, padding: float, clips: int, taken: Taken) -> None:
         self._steps += 1
@@ -441,7 +456,7 @@ class _Teller:
 
     def tell(self, step: int, total: int, epoch: int, rate: float) -> None:
         now = time.monotonic()
-        took = now - self._told_at
+        took = max(1e-6, now - self._told_at - self._away_s)
         if (took < _TELL_SECONDS and step < total) or self._taken is None:
             return
         ms = self._watch.take(self._steps)
@@ -458,7 +473,8 @@ class _Teller:
             )
         )
         self._warn(ms)
-        self._told_at, self._steps, self._clips, self._paddings = now, 0, 0, 0.0
+        self._told_at, self._away_s = now, 0.0
+        self._steps, self._clips, self._paddings = 0, 0, 0.0
 
     def _warn(self, ms: dict[str, float]) -> None:
         """Say so once when the device waits for its data."""

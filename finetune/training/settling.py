@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from finetune.settings import TrainSettings
 
-# Enough hearings to see a curve; each costs about as much as a hundred steps of a small run.
-_HEARINGS = 12
+# Enough hearings to see a curve, each of which costs as much as dozens of steps.
+_HEARINGS, _STEPS_BETWEEN = 12, 50
 _LONGEST_BATCH_SHARE = 0.25
 """With few clips a batch holds at most this share of them: an epoch is then four steps."""
 
@@ -46,7 +46,7 @@ def settle(
         micro_batch=micro,
         epochs=epochs,
         learning_rate=rate,
-        listen_every=settings.listen_every or max(1, math.ceil(total / _HEARINGS)),
+        listen_every=settings.listen_every or max(_STEPS_BETWEEN, math.ceil(total / _HEARINGS)),
     )
     return Settled(settled, steps, total, tuple(reasons))
 

@@ -123,7 +123,7 @@ def test_a_base_is_a_row_with_its_licence_and_whether_it_is_here(tmp_path):
         (Saved(5, "x", 5012.3, 3.14), "Saved after step 5 (5,012 MB in 3.1 s)."),
         (
             Saved(5, "x", 12.0, 3.0, "Most like the voice."),
-            "Saved after step 5 (12 MB in 3.0 s). The best so far: Most like the voice.",
+            "Saved after step 5 (12 MB in 3.0 s). Most like the voice.",
         ),
     ],
 )

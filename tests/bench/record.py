@@ -14,12 +14,12 @@ from tests.bench.progress import Progress
 KNOWN = {
     "kills": "tests.bench.kills",
     "jobs": "tests.bench.jobs",
-    "resume": "tests.bench.resume",
     "mutants": "tests.bench.mutants",
     "store": "tests.bench.store",
     "dataset": "tests.bench.dataset",
     "long": "tests.bench.long",
     "trainer": "tests.bench.trainer",
+    "resume": "tests.bench.resume",
 }
 HEADS = ("Date", "Machine", "Command", "Figure", "Value", "Limit")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {

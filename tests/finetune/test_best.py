@@ -140,8 +140,8 @@ def test_the_reason_is_in_words():
 
     assert found.step == 100  # equal within noise, and earlier
     assert choose([heard[0], heard[2], Heard(300, 2.29, 0.7, 0.02)]).reason == (
-        "best so far: sounds most like the voice (0.87), 1.0% of its characters are heard"
-        " otherwise, the fewest and the check loss 2.31 is within 2% of the lowest"
+        "Best so far: sounds most like the voice (0.87), 1.0% of its characters are heard"
+        " otherwise, the fewest and the check loss 2.31 is within 2% of the lowest."
     )
 
 
@@ -149,7 +149,7 @@ def test_the_base_is_chosen_only_when_nothing_is_better_and_said_to_be_it():
     worse = [Heard(0, 2.0, 0.9), Heard(100, 2.5, 0.7)]
     hardly_better = [Heard(0, 2.0, 0.9), Heard(100, 2.0, 0.899), Heard(200, 2.0, 0.901)]
 
-    assert choose(worse).reason.startswith("the base is the best")
+    assert choose(worse).reason.startswith("The base is the best")
     assert choose(worse).step == 0
     assert choose(hardly_better).step == 200
 

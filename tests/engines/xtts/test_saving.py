@@ -60,20 +60,24 @@ def voice(lora, tmp_path_factory):
     shutil.rmtree(folder)
 
 
-def test_coqui_tts_alone_loads_it_strictly_and_speaks(voice, tmp_path):
+def speaks_alone(voice, cwd):
+    """Let coqui-tts load and speak with a folder in a process that cannot import Timbre."""
     told = subprocess.run(
         [sys.executable, "-I", "-c", ALONE, str(voice)],
         capture_output=True,
         text=True,
         check=False,
-        cwd=tmp_path,
+        cwd=cwd,
     )
-
     assert told.returncode == 0, told.stderr[-2000:]
     answer = json.loads(told.stdout.splitlines()[-1])
     assert answer["speakers"] == ["Ada Ash", "Ben Beech"] and answer["rate"] == 24000
     for samples, loudest, finite in answer["wavs"]:
         assert samples > 5000 and loudest > 1e-3 and finite
+
+
+def test_coqui_tts_alone_loads_it_strictly_and_speaks(voice, tmp_path):
+    speaks_alone(voice, tmp_path)
 
 
 def test_it_has_the_files_that_alltalk_looks_for_and_no_more(voice):
