@@ -28,7 +28,7 @@ from finetune.best import Choice, Heard, choose, early_stop_offered
 from finetune.jobs.events import Event, Said, Saved, Step
 from finetune.jobs.worker import StopWork
 from finetune.runs import RunFolder
-from finetune.training import checkpoints, order, randomness, settling, weights
+from finetune.training import checkpoints, memory, order, randomness, settling, weights
 from finetune.training.average import Average
 from finetune.training.features import Store
 from finetune.training.optimizers import optimizer_for
@@ -323,10 +323,12 @@ class Loop:
         began = time.monotonic()
         with self._watch.phase("saving"):
             snapshot = self._snapshot(chances)
-            folder = checkpoints.save_with_patience(
-                *(self._run, snapshot, lambda text: self._say(Said(text))),
-                lambda: self._wishes("stop"),
-                best=best,
+            folder = memory.once_more(
+                lambda: checkpoints.save_with_patience(
+                    *(self._run, snapshot, lambda text: self._say(Said(text))),
+                    lambda: self._wishes("stop"),
+                    best=best,
+                )
             )
         self._say(
             Saved(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
+
+Result = TypeVar("Result")
 
 # What the allocator of main memory says, which has no error class of its own.
 _OF_MAIN_MEMORY = ("DefaultCPUAllocator", "not enough memory", "can't allocate memory")
@@ -24,6 +28,18 @@ def free() -> None:
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
+
+
+def once_more(work: Callable[[], Result]) -> Result:
+    """Do something, and once more after freeing what nobody holds when memory ran out."""
+    try:
+        return work()
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        traceback.clear_frames(error.__traceback__)
+    free()
+    return work()
 
 
 class Peaks:

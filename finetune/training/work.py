@@ -246,14 +246,14 @@ class _Training:
         self, trainable: Trainable, loop: Loop, stage: Stage, reference: Reference, base: Path
     ) -> str:
         best = checkpoints.best(self._run, lambda text: self._say(Said(text)))
-        step, why = loop.done, "the last one, since none was better than the base before it"
+        step, why = loop.done, "It is the last one: none was better than the base before it."
         if best is not None:
             step, why, kept = best
             weights.put_back(weights.trained(trainable), kept)
         else:
             loop.be_as_heard()
             if loop.best_step:
-                why = "the last one, since the best one was damaged on the disk"
+                why = "It is the last one: the best was damaged on the disk."
         heard = next((each for each in loop.heard if each.step == step), None)
         finishing.finish(
             *(trainable, self._run, self._plan, stage.reference, reference.example.text),
@@ -274,7 +274,9 @@ class _Training:
             },
             self._say,
         )
-        return f"{self._plan.name} can speak: step {step} of {loop.total} was the best. {why}"
+        return (
+            f"{self._plan.name} can speak, with the weights of step {step} of {loop.total}. {why}"
+        )
 
 
 _PLACES = {"gpu": "GPU", "memory": "computer's memory", "disk": "disk"}

@@ -13,7 +13,7 @@ import torch
 from engines.errors import EngineError
 from finetune.best import Heard
 from finetune.jobs.worker import StopWork
-from finetune.training import order, randomness
+from finetune.training import checkpoints, order, randomness
 from tests.finetune.training.learning import CLIPS, SETTINGS, Lesson, same
 
 
@@ -226,6 +226,23 @@ def test_smaller_micro_batches_give_the_same_voice(tmp_path):
         for name, each in weights.items():
             if name != "seen":
                 torch.testing.assert_close(each, ended[0][name], rtol=1e-4, atol=1e-5)
+
+
+def test_memory_that_runs_out_in_saving_costs_nothing(tmp_path, unbroken, monkeypatch):
+    write, written = checkpoints._write, []
+
+    def short(path, tensors):
+        written.append(path.name)
+        if len(written) in (2, 7):
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        write(path, tensors)
+
+    monkeypatch.setattr(checkpoints, "_write", short)
+    lesson = Lesson(tmp_path).learn()
+
+    assert lesson.saved == unbroken.saved and len(written) > 7
+    assert same(lesson.weights, unbroken.weights)
+    assert lesson.newest()[0] == unbroken.newest()[0]
 
 
 def test_one_clip_that_is_too_large_is_said_with_what_to_do(tmp_path):

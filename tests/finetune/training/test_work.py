@@ -157,7 +157,7 @@ def same(one, other):
 def test_a_run_comes_to_a_voice_with_everything_about_it(studio):
     project, run = studio.tim, studio.whole
 
-    assert studio.said_of_whole.startswith("Tim can speak: step ")
+    assert studio.said_of_whole.startswith("Tim can speak, with the weights of step ")
     files.check_folder(run.voice)
     facts = json.loads((run.voice / "voice.json").read_bytes())
     best = json.loads((runs.newest_best(run) / "best.json").read_bytes())
