@@ -11,7 +11,8 @@ import typer
 from app import data_views, terminal
 from app.options import Json, Opened, ProjectName, open_project
 from engines.errors import EditError, NotFoundError
-from finetune import editing, normalize, overview
+from engines.texts.normalize import preview
+from finetune import editing, overview
 from finetune.editing import Proposal, Search
 from finetune.overview import MARKS, Seen
 from finetune.transcript import Action, Clip
@@ -281,7 +282,7 @@ def normalise(
         left = [
             f"{clip.id}: {', '.join(said)}"
             for clip in opened.project.transcript.clips()
-            if (said := normalize.preview(clip.values.text, languages[clip.values.recording]).left)
+            if (said := preview(clip.values.text, languages[clip.values.recording]).left)
         ]
         if left and not as_json:
             typer.echo(f"Left as they are, for nobody can say for sure: {'; '.join(left)}")

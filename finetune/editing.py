@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engines.errors import EditError
-from finetune.normalize import preview
+from engines.texts.normalize import preview
 from finetune.transcript import Clip, Edit, Values
 from finetune.words import Word, unspaced
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from finetune.abbreviations import ABBREVIATIONS, BEFORE_NUMBERS, MAY_END, ORDINAL_DOTS
+from engines.texts.abbreviations import ABBREVIATIONS, BEFORE_NUMBERS, MAY_END, ORDINAL_DOTS
 from finetune.words import carries_spaces, glued
 
 # Latin; Chinese and Japanese, full width and half; Hindi; Arabic and Urdu; then Greek, Armenian,

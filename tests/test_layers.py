@@ -21,6 +21,8 @@ MODULES = {
 # The page itself, imported late by the studio's server; and entry points that run when imported.
 MAY_LOAD_GRADIO = {"app.page", "app.handlers", "app.tabs.home", "app.tabs.system"}
 RUNS = {"app.__main__"}
+# Of the engines, what the rest may use anywhere.
+LIGHT = ("engines.texts.",)
 # Torch lives here, in processes that are not the studio.
 HEAVY = [
     name
@@ -28,8 +30,9 @@ HEAVY = [
     for name in MODULES[folder]
     if name.startswith("finetune.training.")
     or (
-        name.count(".") == 2
+        name.count(".") >= 2
         and name.startswith("engines.")
+        and not name.startswith(LIGHT)
         and not name.endswith(("settings", "facts"))
     )
 ]

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from engines.base import Sound
 from engines.errors import AudioError, StudioError
+from engines.texts.normalize import preview
 from finetune.hearing.ear import Ear
 from finetune.hearing.speech import RATE, Stretch
 from finetune.jobs.events import Event, Said
 from finetune.listening.voiceprint import VoicePrints
-from finetune.normalize import preview
 from finetune.settings import HearSettings
 from finetune.words import unspaced
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from finetune.abbreviations import ORDINAL_DOTS
-from finetune.numerals import read_number, say_number, say_ordinal, say_whole, say_year
-from finetune.spoken_forms import (
+from engines.texts.abbreviations import ORDINAL_DOTS
+from engines.texts.numerals import read_number, say_number, say_ordinal, say_whole, say_year
+from engines.texts.spoken_forms import (
     ABBREVIATIONS,
     AND,
     CENTS,

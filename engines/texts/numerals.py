@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
-from finetune.spoken_forms import DECIMAL_COMMA, POINT, YEARS_IN_PAIRS
+from engines.texts.spoken_forms import DECIMAL_COMMA, POINT, YEARS_IN_PAIRS
 
 # Longer numbers are telephone or card numbers, which are said digit by digit, or not at all.
 _MOST_DIGITS = 15

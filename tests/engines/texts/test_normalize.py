@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.normalize import preview
-from finetune.numerals import say_whole
+from engines.texts.normalize import preview
+from engines.texts.numerals import say_whole
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""How what is written is said, and where its sentences end: for every engine."""
