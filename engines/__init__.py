@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engines.base import Engine
 
 # Name -> module that has ENGINE, the light half. A new engine is a folder and a line here.
-ENGINES: dict[str, str] = {"xtts": "engines.xtts"}
+ENGINES: dict[str, str] = {"pocket": "engines.pocket", "xtts": "engines.xtts"}
 
 
 def find(name: str) -> Engine:

@@ -78,6 +78,8 @@ class Base:
     repository: str = ""
     """Where it is on the Hugging Face hub."""
     revision: str = "main"
+    shipped: bool = False
+    """Whether it comes with Timbre (voices/shipped.py)."""
 
 
 class Engine(Protocol):
@@ -96,13 +98,24 @@ class Engine(Protocol):
     """Of the clips it learns from."""
     min_clip_seconds: float
     max_clip_seconds: float
+    half_on_processors: bool
+    """Whether it learns as well in bf16 on a processor that computes it."""
     bases: tuple[Base, ...]
     base_files: tuple[str, ...]
     """What a base consists of where it is downloaded."""
+    exports: Mapping[str, str]
+    """
+    Formats of other programs that a voice of it can be written in, and the module that does it:
+    `python -m MODULE ENGINE_FOLDER REFERENCE NAME TARGET`, in a process of its own.
+    """
     settings: type[Checked]
     """What can be chosen for a training with this engine, beside what holds for every engine."""
     advised: Mapping[str, float]
-    """What it wants where a person chose nothing: learning_rate, batch, epochs."""
+    """
+    What it wants where a person chose nothing: learning_rate, batch, and epochs or steps.
+
+    An engine that learns a voice in about so many steps, however many clips there are, says steps.
+    """
 
     def speaks(self, language: str) -> bool:
         """Whether a base of this engine knows the language."""

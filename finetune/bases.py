@@ -1,6 +1,7 @@
 """
 Bases: the weights that trainings start from, as their owners have them and as engines load them.
 
+    voices/starter/<engine>-<base>/           shipped with Timbre (voices/shipped.py)
     models/<engine>-<base>/                   downloaded, on consent to its licence
     models/converted/<engine>-<fingerprint>/  written once of any base, wherever it lies
 """
@@ -23,7 +24,7 @@ from finetune import downloads
 from finetune.downloads import Progress
 from finetune.https import Stop
 from finetune.jobs.events import Event, Said
-from voices import files
+from voices import files, shipped
 
 _BLOCK_BYTES = 1 << 22
 
@@ -55,7 +56,7 @@ def find_base(engine: Engine, named: str, models: Path) -> Path:
         return folder
     base = known[named] if named else engine.bases[0]
     folder = folder_of(engine, base, models)
-    if not files.exists(folder):
+    if not _is_here(base, folder):
         raise _not_here(engine, base, damaged=folder.exists())
     return folder
 
@@ -66,7 +67,7 @@ def listed(models: Path) -> Iterator[Listed]:
         engine = engines.find(name)
         for base in engine.bases:
             folder = folder_of(engine, base, models)
-            here = files.exists(folder)
+            here = _is_here(base, folder)
             problem = "" if here or not folder.exists() else "damaged: download it again"
             called = _names_of(engine, base)[0]
             yield Listed(engine, base, called, folder if here else None, problem)
@@ -103,7 +104,9 @@ def download_base(
 
 
 def folder_of(engine: Engine, base: Base, models: Path) -> Path:
-    """Where a downloaded one lies."""
+    """Where a shipped or a downloaded one lies."""
+    if base.shipped:
+        return shipped.base(engine.name, base.name)
     return models / f"{engine.name}-{base.name}"
 
 
@@ -167,6 +170,11 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _is_here(base: Base, folder: Path) -> bool:
+    # What ships has no manifest: it is as whole as the rest of Timbre.
+    return folder.is_dir() if base.shipped else files.exists(folder)
+
+
 def _names_of(engine: Engine, base: Base) -> tuple[str, ...]:
     """What a person may type for it: the engine's name alone means its first base."""
     whole = f"{engine.name}-{base.name}"
@@ -193,8 +201,14 @@ def _not_here(engine: Engine, base: Base, damaged: bool) -> NotDownloadedError:
     return NotDownloadedError(
         f"{engine.title}: the base {base.name} {what}.",
         f"`launch.py models download {typed}` fetches it ({base.download_mb:,} MB, licence:"
-        f" {base.licence}), or --base names a folder that holds it.",
+        f" {base.licence}), or --base names a folder that holds it.{_without_download()}",
     )
+
+
+def _without_download() -> str:
+    """Which engine can be used at once."""
+    found = [each.engine.name for each in listed(Path()) if each.base.shipped]
+    return f" --engine {found[0]} needs no download, and learns English." if found else ""
 
 
 def _not_agreed(engine: Engine, base: Base) -> NotDownloadedError:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -99,6 +99,8 @@ class Learner:
     sample_rate = RATE
     min_clip_seconds = 0.1
     max_clip_seconds = 12.0
+    half_on_processors = False
+    exports: ClassVar[dict[str, str]] = {}
     bases = (Base("blank", "CC0-1.0"),)
     base_files = ("learner.safetensors",)
     settings = LearnerSettings

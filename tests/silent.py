@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Silent:
     sample_rate = 16000
     min_clip_seconds = 0.1
     max_clip_seconds = 20.0
+    half_on_processors = False
+    exports: ClassVar[dict[str, str]] = {}
     bases = (Base("silence", "CC0-1.0"),)
     base_files = (FILE,)
     settings: type[Checked] = SilentSettings

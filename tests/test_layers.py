@@ -22,7 +22,14 @@ MODULES = {
 MAY_LOAD_GRADIO = {"app.page", "app.handlers", "app.tabs.home", "app.tabs.system"}
 RUNS = {"app.__main__"}
 # Of the engines, what the rest may use anywhere.
-LIGHT = ("engines.texts.",)
+LIGHT = (
+    "engines.texts.",
+    *(
+        f"engines.pocket.{name}"
+        for name in ("align", "features", "phones", "pronouncing", "reading", "shape", "sound",
+                     "spelling", "weights")
+    ),
+)  # fmt: skip
 # Torch lives here, in processes that are not the studio.
 HEAVY = [
     name

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
+from typing import ClassVar
 
 import numpy as np
 import soundfile
@@ -53,6 +54,8 @@ class Trainee(Silent):
     min_clip_seconds = 0.5
     max_clip_seconds = 10.0
     base_files = ("model.bin", "config.json")
+    half_on_processors = False
+    exports: ClassVar[dict[str, str]] = {}
     bases = (
         Base("first", "Learner's Licence", 12, "somebody/trainee"),
         Base("second", "Learner's Licence"),

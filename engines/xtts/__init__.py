@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +30,7 @@ class Xtts:
     sample_rate = facts.CLIP_RATE
     min_clip_seconds = facts.MIN_CLIP_SECONDS
     max_clip_seconds = facts.MAX_CLIP_SAMPLES / facts.CLIP_RATE
+    half_on_processors = False  # never tried with real weights
     bases = (
         Base(
             "v2",
@@ -43,6 +45,7 @@ class Xtts:
         *("model.pth", "config.json", "vocab.json", "dvae.pth", "mel_stats.pth"),
         "speakers_xtts.pth",
     )
+    exports: Mapping[str, str] = MappingProxyType({})
     settings: type[Checked] = XttsSettings
     # The published recipe takes 5e-6 at an effective batch of 252, made for hours of speech and
     # days of training. With the minutes people have, that is a handful of steps; those who

@@ -10,6 +10,8 @@ from finetune.settings import TrainSettings
 
 # Enough hearings to see a curve, each of which costs as much as dozens of steps.
 _HEARINGS, _STEPS_BETWEEN = 12, 50
+# Where an engine advises steps: no clip is learned from less often.
+_FEWEST_EPOCHS = 4
 _LONGEST_BATCH_SHARE = 0.25
 """With few clips a batch holds at most this share of them: an epoch is then four steps."""
 
@@ -31,13 +33,11 @@ def settle(
     """Fill in what was left open, for so many clips to learn from."""
     reasons: list[str] = []
     batch = settings.batch or _batch(int(advised["batch"]), clips, reasons)
-    epochs = settings.epochs or int(advised["epochs"])
-    if not settings.epochs:
-        reasons.append(f"{epochs} epochs: as the engine advises")
+    steps = math.ceil(clips_per_epoch / batch)
+    epochs = settings.epochs or _epochs(advised, steps, reasons)
     rate = settings.learning_rate or float(advised["learning_rate"])
     if not settings.learning_rate:
         reasons.append(f"learning rate {rate:g}: as the engine advises for its batch")
-    steps = math.ceil(clips_per_epoch / batch)
     total = steps * epochs
     micro = min(settings.micro_batch or batch, batch)
     settled = replace(
@@ -58,6 +58,18 @@ def _batch(advised: int, clips: int, reasons: list[str]) -> int:
         return most
     reasons.append(f"batch {advised}: as the engine advises")
     return advised
+
+
+def _epochs(advised: Mapping[str, float], steps: int, reasons: list[str]) -> int:
+    if "steps" not in advised:
+        epochs = int(advised["epochs"])
+        reasons.append(f"{epochs} epochs: as the engine advises")
+        return epochs
+    epochs = max(_FEWEST_EPOCHS, math.ceil(advised["steps"] / steps))
+    reasons.append(
+        f"{epochs} epochs: the engine learns a voice in about {advised['steps']:.0f} steps"
+    )
+    return epochs
 
 
 def affordable(seconds_per_step: float, seconds_left: float, done: int, total: int) -> int:

@@ -71,7 +71,10 @@ def train(job: Job, run: RunFolder) -> str:
     plan = runs.read_plan(run.plan_path)
     device = devices.choose_device(plan.train.device)
     precision = devices.choose_precision(
-        plan.train.precision, device.value, devices.capability(device.value)
+        plan.train.precision,
+        device.value,
+        devices.capability(device.value),
+        engines.find(plan.engine).half_on_processors,
     )
     accelerator = devices.accelerator_for(device.value, precision.value)
     devices.set_threads(plan.train.threads, device.value)

@@ -105,3 +105,16 @@ def test_as_many_threads_as_cores_or_as_chosen():
         assert devices.set_threads(0, "cuda") == min(4, cores)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("computes", "learns", "found"),
+    [(True, True, "bf16"), (True, False, "fp32"), (False, True, "fp32")],
+)
+def test_a_processor_computes_halves_where_it_and_the_engine_can(
+    monkeypatch, computes, learns, found
+):
+    monkeypatch.setattr(devices, "computes_half", lambda: computes)
+
+    assert devices.choose_precision("auto", "cpu", (0, 0), learns).value == found
+    assert devices.choose_precision("fp32", "cpu", (0, 0), learns).value == "fp32"

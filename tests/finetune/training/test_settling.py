@@ -67,3 +67,18 @@ def test_what_the_time_left_affords():
     assert affordable(0.5, 6000, done=23, total=1000) == 1000
     assert affordable(0.5, -5, done=23, total=1000) == 24  # over already: one more, then the end
     assert affordable(0.0, 60, done=23, total=1000) == 1000
+
+
+@pytest.mark.parametrize(
+    ("clips", "epochs", "total"), [(60, 63, 504), (8, 125, 500), (1000, 4, 500), (9000, 4, 4500)]
+)
+def test_an_engine_that_learns_in_steps_learns_as_long_from_few_clips_as_from_many(
+    clips, epochs, total
+):
+    advised = {"learning_rate": 1e-4, "batch": 8, "steps": 500}
+
+    settled = settle(TrainSettings(), advised, clips, clips)
+
+    assert (settled.settings.epochs, settled.total) == (epochs, total)
+    assert "about 500 steps" in settled.reasons[1]
+    assert settle(TrainSettings(epochs=2), advised, clips, clips).settings.epochs == 2
