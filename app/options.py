@@ -47,7 +47,10 @@ Again = Annotated[
 ]
 Text = Annotated[
     str,
-    typer.Option(metavar="FILE", help="What is said in them: a transcript, or a folder of some."),
+    typer.Option(
+        metavar="FILE",
+        help="What is said in them: a transcript, or a folder of some. An English one needs no Whisper.",
+    ),
 ]
 Encoding = Annotated[
     str, typer.Option(metavar="NAME", help="How the text is encoded. [dim]Else found out.[/]")
@@ -98,6 +101,10 @@ class Changed(Generic[Settings]):
 
     kind: type[Settings]
     typed: Mapping[str, Any]
+
+    def with_default(self, name: str, value: Any) -> Changed[Settings]:
+        """The same, with one of them as it is unless it was typed."""
+        return replace(self, typed={name: value, **self.typed})
 
     def over(self, before: Settings) -> Settings:
         return replace(before, **self.typed)

@@ -34,6 +34,7 @@ from finetune.planning import Wished
 from finetune.runs import AT_WORK, Plan, Run
 from finetune.settings import CutSettings, TrainSettings
 from finetune.versions import Version
+from voices import shipped
 from voices.shelf import Item
 from voices.workspace import Workspace
 
@@ -133,13 +134,19 @@ def make(
     voice: Annotated[
         str, typer.Argument(metavar="VOICE", help="Its name; the project is called the same.")
     ],
-    recordings: Annotated[
-        list[str], typer.Argument(metavar="RECORDINGS...", help="Files and folders of one voice.")
-    ],
     hear: Hear,
     cut: Cut,
     learn: Learn,
-    engine: EngineName = "xtts",
+    recordings: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RECORDINGS...]",
+            help="Files and folders of one voice. Else the demo that ships with Timbre.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="What is to learn. Else xtts; of the demo, pocket.")
+    ] = "",
     text: Text = "",
     encoding: Encoding = "",
     whisper: Whisper = "",
@@ -157,11 +164,16 @@ def make(
 
     Stopped or cut off, the same command goes on where it was.
 
-    [dim]launch.py make Ada talks/ --language en --download · … --text metadata.csv --minutes 60[/]
+    [dim]launch.py make Demo · launch.py make Ada talks/ --language en --download ·
+    … --text script.txt --engine pocket[/]
     """
+    if not recordings:
+        demo = shipped.demo()
+        recordings, text = [str(demo.recording)], str(demo.script)
+        hear, engine = hear.with_default("language", demo.language), engine or "pocket"
     sources = works.there(recordings)
     said = works.there([text])[0] if text else ""
-    chosen = engines.find(engine)
+    chosen = engines.find(engine or "xtts")
     with open_workspace(context) as workspace:
         wished = _wished(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
         hearing = works.settled(workspace, voice, hear)
@@ -276,12 +288,18 @@ def export(
     folder: Annotated[
         str, typer.Argument(metavar="FOLDER", help="A folder that is not there yet.")
     ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--for", metavar="PROGRAM", help="Written for that: piper. Else for the engine's own."
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """
     Write a finished voice as the engine's own tools load it, with its reference in wavs/.
 
-    [dim]launch.py runs export Ada ../ada-voice[/]
+    [dim]launch.py runs export Ada ../ada-voice · … --for piper[/]
     """
     target = Path(folder).expanduser().absolute()
     with open_workspace(context) as workspace:
@@ -290,7 +308,7 @@ def export(
             raise NotFoundError(
                 f"{_it_is(found)} There is no voice of it yet.", run_views.what_next(found)
             )
-        voice_export.export_voice(found.folder.voice, target)
+        voice_export.export_voice(found.folder.voice, target, form)
         if as_json:
             terminal.print_json({"run": found.id, "folder": str(target)})
         else:

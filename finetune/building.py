@@ -21,11 +21,11 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from engines.errors import NotFoundError
-from finetune import checking, datasets, given
+from finetune import aligning, checking, datasets, given
 from finetune.clips import Spoken, cut_again
 from finetune.hearing import listening
 from finetune.hearing.speech import RATE, Stretch, stretches
-from finetune.hearings import Hearing
+from finetune.hearings import Heard, Hearing
 from finetune.importing import Brought, Source, bring_in, clear_up, make_working_again, sources_in
 from finetune.jobs.events import Event, Said
 from finetune.jobs.folder import JobFolder
@@ -234,8 +234,7 @@ class Build:
         heard = hearings.heard(hearing)
         needs_words = given.needs_words(text, seconds, self._wish.cut)
         if needs_words and not heard.words:
-            self._tell_problems([_no_words_for(recording, text)])
-            return None
+            return self._align(recording, hearing, text)
         words, problems = given.lay_over(text, heard, seconds, self._wish.cut)
         self._tell_problems(problems)
         way = "aligned with" if needs_words else "over"
@@ -244,6 +243,51 @@ class Build:
         if not laid.reached:  # all of it is kept at once
             laid = hearings.add(laid, seconds, heard.spans, words, heard.levels)
         return hearings.finish(laid)
+
+    def _align(self, recording: Recording, hearing: Hearing, text: given.Given) -> Hearing | None:
+        """Find the words of an English text by their sounds, where nobody recognised any."""
+        if not self._is_english(recording, hearing, text):
+            self._tell_problems([_no_words_for(recording, text)])
+            return None
+        hearings, heard = self._project.hearings, self._project.hearings.heard(hearing)
+        source = f"{text.source} aligned with {aligning.SOURCE} in hearing {hearing.id}"
+        known = hearings.from_source(recording.id, "text", source)
+        if known and known[-1].reached:
+            found = hearings.heard(known[-1]).words
+            self._tell_problems(given.problems_by_sound(text, found, heard.spans))
+            return hearings.finish(known[-1])
+        words, problems = self._words_by_sound(recording, text, heard)
+        self._tell_problems(problems)
+        if not words:
+            return None
+        laid = hearings.set_language(hearings.begin(recording.id, "text", source), "en")
+        return hearings.finish(
+            hearings.add(laid, recording.seconds, heard.spans, words, heard.levels)
+        )
+
+    def _is_english(self, recording: Recording, hearing: Hearing, text: given.Given) -> bool:
+        language = self._wish.hear.language or hearing.language or recording.language
+        if language:
+            return language.split("-")[0].lower() == "en"
+        if not aligning.reads_as_english(text.whole):
+            return False
+        self._say(Said(f"{recording.name}: no language is named, and its text reads as English."))
+        return True
+
+    def _words_by_sound(
+        self, recording: Recording, text: given.Given, heard: Heard
+    ) -> tuple[Sequence[Word], tuple[Problem, ...]]:
+        make_working_again(self._project, recording, _ignore, self._stop)
+        telling: list[Telling] = []
+
+        def at(done: float, total: float) -> None:
+            if not telling and recording.seconds > _LONG_SECONDS:
+                telling.append(Telling(self._say, f"s of {recording.name} aligned", total))
+            for each in telling:
+                each.at(done)
+
+        path = self._project.working_of(recording.id)
+        return given.lay_by_sound(text, path, heard.spans, at, self._stop)
 
     def _to_clips(self, recording: Recording, hearing: Hearing, text: given.Given | None) -> None:
         laid = self._lay_over(recording, hearing, text) if text else hearing
@@ -322,7 +366,8 @@ def _no_words_for(recording: Recording, text: given.Given) -> Problem:
     return Problem(
         first.number,
         f"Where in {recording.name} it is spoken only recognised words can tell:"
-        " name a Whisper, or bring a text with times (.srt, .vtt).",
+        " name a Whisper, or bring a text with times (.srt, .vtt)."
+        " English needs neither: if this is English, name the language.",
         first.file,
     )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from finetune.hearings import Heard
+from finetune import aligning
+from finetune.hearings import Heard, Span
 from finetune.recordings import Recording
 from finetune.settings import CutSettings
 from finetune.texts.align import align
@@ -29,6 +30,10 @@ class Given:
         said = repr([(line.number, line.start, line.end, line.text) for line in self.lines])
         digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         return f"{self.lines[0].file} ({digest})"
+
+    @property
+    def whole(self) -> str:
+        return " ".join(line.text for line in self.lines)
 
     @property
     def timed(self) -> bool:
@@ -74,16 +79,41 @@ def lay_over(
         return [_timed(line) for line in given.lines], ()
     if not heard.spans:
         return [], (Problem(given.lines[0].number, "Nobody speaks here.", given.lines[0].file),)
-    text = " ".join(line.text for line in given.lines)
-    return [Word(text, heard.spans[0][0], heard.spans[-1][1])], ()
+    return [Word(given.whole, heard.spans[0][0], heard.spans[-1][1])], ()
+
+
+def lay_by_sound(
+    given: Given,
+    path: Path,
+    speech: Sequence[Span],
+    told: Callable[[float, float], None],
+    stop: Callable[[], bool],
+) -> tuple[Sequence[Word], tuple[Problem, ...]]:
+    """Give an English text the times of its sounds in a working copy, told how far that is."""
+    laid = aligning.words_of(path, _numbered(given), speech, told, stop)
+    return laid.words, _of_file(given, laid.problems)
+
+
+def problems_by_sound(
+    given: Given, words: Sequence[Word], speech: Sequence[Span]
+) -> tuple[Problem, ...]:
+    """What did not fit when a text was laid so, to be told once more."""
+    return _of_file(given, aligning.problems_of(_numbered(given), words, speech))
 
 
 def _aligned(given: Given, heard: Heard, seconds: float) -> tuple[list[Word], tuple[Problem, ...]]:
-    lines = [(line.number, line.text) for line in given.lines]
-    laid = align(lines, put_in_order(heard.words, seconds), heard.spans, seconds)
+    words = put_in_order(heard.words, seconds)
+    laid = align(_numbered(given), words, heard.spans, seconds)
+    return [each.word for each in laid.words], _of_file(given, laid.problems)
+
+
+def _numbered(given: Given) -> list[tuple[int, str]]:
+    return [(line.number, line.text) for line in given.lines]
+
+
+def _of_file(given: Given, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     file = given.lines[0].file
-    problems = tuple(Problem(each.number, each.sentence, file) for each in laid.problems)
-    return [each.word for each in laid.words], problems
+    return tuple(Problem(each.number, each.sentence, file) for each in problems)
 
 
 def _timed(line: Line) -> Word:

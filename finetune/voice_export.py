@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-from engines.errors import DiskFullError, NotFoundError, WorkspaceError
+import engines
+from engines.base import Engine
+from engines.errors import (
+    DiskFullError,
+    EngineError,
+    NotFoundError,
+    SettingsError,
+    WorkspaceError,
+)
 from voices import files
 
 ENGINE, REFERENCE, SAMPLE, FACTS = "engine", "reference.flac", "sample.flac", "voice.json"
@@ -14,29 +26,71 @@ EXPORTED_REFERENCE = "wavs/reference.wav"
 EXPORTED_FACTS = "timbre.json"
 _ROOM_BESIDE_BYTES = 50_000_000
 
+_log = logging.getLogger(__name__)
 
-def export_voice(run_voice: Path, target: Path) -> None:
+
+def export_voice(run_voice: Path, target: Path, form: str = "") -> None:
     """
-    Copy a voice out, as Coqui's tools and AllTalk load it: weights, and its reference in `wavs/`.
+    Copy a voice out as its engine's own tools load it, or in a form that its engine can write.
 
     The folder appears when all of it is there. It must not exist, or be empty.
     """
-    import soundfile  # here, because what only asks for runs hears nothing
-
     files.check_folder(run_voice)
+    facts = json.loads((run_voice / FACTS).read_bytes())
+    module = _module_for(engines.find(facts["engine"]), form) if form else ""
     _check_target(target)
     _check_room(run_voice, target)
     with files.new_folder(target) as new:
-        shutil.copytree(run_voice / ENGINE, new, dirs_exist_ok=True)
-        wav = new / EXPORTED_REFERENCE
-        wav.parent.mkdir(exist_ok=True)
-        samples, rate = soundfile.read(run_voice / REFERENCE, dtype="int16")
-        soundfile.write(wav, samples, rate, subtype="PCM_16")
+        if module:
+            _write_as(module, run_voice, facts["name"], new)
+        else:
+            _copy(run_voice, new)
         shutil.copyfile(run_voice / FACTS, new / EXPORTED_FACTS)
         if target.exists():
             target.rmdir()  # it is empty, or this raises
     # Other programs would wonder at it.
     (target / files.MANIFEST).unlink()
+
+
+def _copy(run_voice: Path, new: Path) -> None:
+    """The weights, and the reference in `wavs/`: XTTS as Coqui's tools and AllTalk load it."""
+    import soundfile  # here, because what only asks for runs hears nothing
+
+    shutil.copytree(run_voice / ENGINE, new, dirs_exist_ok=True)
+    wav = new / EXPORTED_REFERENCE
+    wav.parent.mkdir(exist_ok=True)
+    samples, rate = soundfile.read(run_voice / REFERENCE, dtype="int16")
+    soundfile.write(wav, samples, rate, subtype="PCM_16")
+
+
+def _module_for(engine: Engine, form: str) -> str:
+    if form in engine.exports:
+        return engine.exports[form]
+    known = ", ".join(sorted(engine.exports))
+    raise SettingsError(
+        f"A voice of {engine.title} cannot be written for {form}.",
+        f"It can be written for: {known}."
+        if known
+        else "Leave it out: its own form is all it has.",
+    )
+
+
+def _write_as(module: str, run_voice: Path, name: str, new: Path) -> None:
+    """Have it written by a process of its own, since that brings torch."""
+    given = [str(run_voice / ENGINE), str(run_voice / REFERENCE), name, str(new)]
+    done = subprocess.run(
+        [sys.executable, "-m", module, *given],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        _log.error("%s failed:\n%s", module, done.stderr)
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise EngineError(
+            f"The voice could not be written ({last}).", "Train it again, or report this."
+        )
 
 
 def _check_target(target: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from engines.errors import NotFoundError
-from finetune import projects
+from finetune import aligning, projects
 from finetune.building import Build
 from finetune.hearing import listening
 from finetune.jobs.events import Progress, Said
@@ -195,14 +195,100 @@ def test_a_script_keeps_its_spelling_over_the_recognised_words(project, recordin
     assert " ".join(texts(project)).split() == " ".join(wanted).split()
 
 
-def test_a_script_without_a_whisper_says_what_to_bring(project, recordings, tmp_path):
+def test_a_script_in_another_language_without_a_whisper_says_what_to_bring(
+    project, recordings, tmp_path
+):
     script = tmp_path / "script.txt"
-    script.write_text("One line.\nAnother line.", encoding="utf-8")
+    script.write_text("Eine Zeile aus dem Garten.\nUnd noch eine Zeile.", encoding="utf-8")
 
     report, _ = build(project, wish(project, recordings, text=str(script), whisper=""))
 
     assert texts(project) == []
+    [told] = [each.sentence for each in report.problems if "name a Whisper" in each.sentence]
+    assert "English needs neither" in told
+
+
+def english_script(talk, folder):
+    """What is said, written otherwise than a Whisper would."""
+    script = folder / "script.txt"
+    wanted = [f"— {sentence.text}" for sentence in talk[1]]
+    script.write_text("\n".join(wanted), encoding="utf-8")
+    return script, wanted
+
+
+def test_an_english_script_needs_no_whisper(project, recordings, talk, tmp_path):
+    script, wanted = english_script(talk, tmp_path)
+
+    report, said = build(project, wish(project, recordings, text=str(script), whisper=""))
+
+    assert " ".join(texts(project)).split() == " ".join(wanted).split()
+    assert report.problems == []
+    assert any("reads as English" in event.text for event in said if isinstance(event, Said))
+    assert project.recordings.all()[0].language == "en"
+    *_, laid = heard_of(project)
+    assert laid.kind == "text" and "aligned with Pocket's aligner" in laid.source
+    for sentence in talk[1]:
+        middle = (sentence.start + sentence.end) / 2
+        [clip] = [c.values for c in project.transcript.clips()
+                  if c.values.start <= middle < c.values.end]  # fmt: skip
+        assert sentence.text in clip.text
+
+
+def test_a_named_language_is_not_guessed_from_the_script(project, recordings, talk, tmp_path):
+    script, _ = english_script(talk, tmp_path)
+    german = wish(
+        project, recordings, text=str(script), whisper="", hear=HearSettings(language="de")
+    )
+
+    report, _ = build(project, german)
+
+    assert texts(project) == []
     assert any("name a Whisper" in problem.sentence for problem in report.problems)
+
+
+def test_an_english_script_is_aligned_once_and_its_problems_are_told_again(
+    project, recordings, talk, tmp_path, monkeypatch
+):
+    script, wanted = english_script(talk, tmp_path)
+    more = "Nobody ever says this long sentence about a purple elephant and seven violins."
+    script.write_text("\n".join([*wanted, more]), encoding="utf-8")
+    wished = wish(project, recordings, text=str(script), whisper="")
+
+    first, _ = build(project, wished)
+    before = project.transcript.clips()
+    monkeypatch.setattr(aligning, "words_of", None)
+    again, _ = build(project, wished)
+
+    assert [problem.number for problem in first.problems] == [len(wanted) + 1]
+    assert again.problems == first.problems
+    assert project.transcript.clips() == before
+
+
+def test_aligning_that_was_stopped_is_done_again_and_another_script_keeps_every_edit(
+    project, recordings, talk, tmp_path, monkeypatch
+):
+    script, wanted = english_script(talk, tmp_path)
+    wished = wish(project, recordings, text=str(script), whisper="")
+    whole = aligning.words_of
+
+    def stopped(path, lines, speech, told, stop):
+        return whole(path, lines, speech, told, lambda: True)
+
+    monkeypatch.setattr(aligning, "words_of", stopped)
+    with pytest.raises(StopWork):
+        build(project, wished)
+    assert texts(project) == []
+    monkeypatch.setattr(aligning, "words_of", whole)
+    build(project, wished)
+    clip = project.transcript.clips()[1]
+    values = dataclasses.replace(clip.values, text="Typed by hand.")
+    [edited] = project.transcript.edit("type", [Edit(clip.id, clip.revision, values)])
+    script.write_text("\n".join(line.upper() for line in wanted), encoding="utf-8")
+    build(project, wished)
+
+    assert project.transcript.clip(clip.id) == edited
+    others = [text for text in texts(project) if text != "Typed by hand."]
+    assert others and all(text == text.upper() for text in others)
 
 
 def test_what_cannot_be_used_is_left_out_with_its_reason_and_a_person_has_the_last_word(

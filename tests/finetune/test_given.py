@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from finetune import given
-from finetune.given import Given, lay_over, needs_words, read_texts
+from finetune.given import (
+    Given,
+    lay_by_sound,
+    lay_over,
+    needs_words,
+    problems_by_sound,
+    read_texts,
+)
 from finetune.hearings import Heard
 from finetune.settings import CutSettings
 from finetune.texts.records import Line
@@ -83,6 +90,17 @@ def test_a_text_for_silence_is_a_problem_with_its_line():
 
     assert words == []
     assert (problems[0].number, problems[0].file) == (7, "m.csv")
+
+
+def test_what_does_not_fit_by_its_sounds_is_told_with_its_file(tmp_path):
+    text = Given((Line(7, "one", "Hello.", file="m.csv"), Line(8, "one", "Goodbye.", file="m.csv")))
+
+    words, problems = lay_by_sound(text, tmp_path, (), lambda done, total: None, lambda: False)
+
+    assert not words
+    assert [(each.number, each.file) for each in problems] == [(7, "m.csv")]
+    told = problems_by_sound(text, [Word(" Goodbye.", 1.0, 2.0)], [(1.0, 2.0)])
+    assert [(each.number, each.file) for each in told] == [(7, "m.csv")]
 
 
 def test_another_text_is_another_source():
