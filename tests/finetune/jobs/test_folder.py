@@ -46,3 +46,12 @@ def test_how_far_it_is_is_its_newest_progress_or_step(folder):
     with folder.events_path.open("a") as file:
         file.write(f"{to_line(Progress(2, 4, 'clips checked'))}\n")
     assert folder.progress() == Progress(2, 4, "clips checked")
+
+
+def test_threads_of_a_job_do_not_spin_unless_a_person_wants_it(tmp_path, monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    folder = JobFolder(tmp_path)
+
+    assert folder.environment()["OMP_WAIT_POLICY"] == "PASSIVE"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert folder.environment()["OMP_WAIT_POLICY"] == "ACTIVE"
