@@ -112,7 +112,7 @@ class Engine(Protocol):
     """What can be chosen for a training with this engine, beside what holds for every engine."""
     advised: Mapping[str, float]
     """
-    What it wants where a person chose nothing: learning_rate, batch, and epochs or steps.
+    What it wants where a person chose nothing: learning_rate, batch, and epochs or steps; ema.
 
     An engine that learns a voice in about so many steps, however many clips there are, says steps.
     """

@@ -97,7 +97,7 @@ class TrainSettings(Checked):
     )
     ema: float = setting(
         0.0,
-        "Keep an average of the weights over about 1/(1-this) steps; 0: none",
+        "Keep an average of the weights over about 1/(1-this) steps; 0: as the engine advises",
         low=0,
         high=0.99999,
     )

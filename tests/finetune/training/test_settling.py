@@ -82,3 +82,13 @@ def test_an_engine_that_learns_in_steps_learns_as_long_from_few_clips_as_from_ma
     assert (settled.settings.epochs, settled.total) == (epochs, total)
     assert "about 500 steps" in settled.reasons[1]
     assert settle(TrainSettings(epochs=2), advised, clips, clips).settings.epochs == 2
+
+
+def test_an_average_is_kept_where_the_engine_advises_one_or_a_person_asks_for_it():
+    advised = {**ADVISED, "ema": 0.98}
+
+    settled = settle(TrainSettings(), advised, 100, 100)
+
+    assert settled.settings.ema == 0.98 and "over 50 steps" in settled.reasons[-1]
+    assert settle(TrainSettings(ema=0.9), advised, 100, 100).settings.ema == 0.9
+    assert settle(TrainSettings(), ADVISED, 100, 100).settings.ema == 0.0
