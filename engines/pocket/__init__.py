@@ -38,7 +38,7 @@ class Pocket:
     # With three minutes of clips the check loss falls for 100 to 300 steps, and the sound gets
     # clearer until the rate has fallen. The average over 50 steps is as clear long before: of a
     # vocoder at full rate pocketsphinx misheard 14.1 % of 1,393 words, of one at rest 12.2 %.
-    advised = MappingProxyType({"learning_rate": 4e-4, "batch": 8, "steps": 500, "ema": 0.98})
+    advised = MappingProxyType({"learning_rate": 4e-4, "batch": 8, "steps": 350, "ema": 0.98})
 
     def speaks(self, language: str) -> bool:
         return language in self.languages

@@ -127,7 +127,7 @@ def _spread_out(durations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, to
     """Which sound each frame belongs to, where in it the frame is, and which frames there are."""
     ends = durations.cumsum(1)
     # Counted up without asking how many frames there are, so that piper.py can trace it.
-    time = torch.arange(ends[:, -1].max(), device=durations.device)[None].expand(len(ends), -1)
+    time = torch.arange(ends[:, -1].max(), device=durations.device)[None].expand(ends.shape[0], -1)
     begins = functional.pad(torch.zeros_like(time), (0, 1))
     begins = begins.scatter_add(1, ends[:, :-1], torch.ones_like(ends[:, :-1]))
     which = begins[:, :-1].cumsum(1)

@@ -12,6 +12,10 @@ The benchmarks: every measured promise, measured again by one command.
     jobs.py       kill -9 around jobs, in four parts
       jobs_found.py, jobs_slowdown.py, jobs_doubles.py, jobs_orders.py
       studios.py    a real studio and a workspace; work.py the jobs in it, submitter.py who clicks
+    pocket.py     the engine in the box: understood, alike, fast, small, the same when made again
+      pocket_people.py, pocket_making.py, pocket_speaking.py   who speaks: natural, and the voice
+      pocket_judges.py, pocket_scores.py, pocket_picture.py    who listens, scores, spectrograms
+      pocket_again.py   the base made twice, and killed on its way
     mutants.py    faults seeded into the code (seeds.py lists them): each must turn a test red
 
 A new benchmark is a module with a `BENCHMARK` and a line in `record.KNOWN`.

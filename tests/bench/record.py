@@ -20,6 +20,7 @@ KNOWN = {
     "long": "tests.bench.long",
     "trainer": "tests.bench.trainer",
     "resume": "tests.bench.resume",
+    "pocket": "tests.bench.pocket",
 }
 HEADS = ("Date", "Machine", "Command", "Figure", "Value", "Limit")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
