@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from finetune import aligning
 from finetune.editing import leave_out
 from finetune.importing import Brought, Source, bring_in
 from finetune.media import reading
@@ -15,6 +19,8 @@ from finetune.texts.takes import Take, check_take
 from finetune.transcript import Clip, Values
 
 RECORDED_AGAIN = "Recorded again."
+# One word in five of a right text is doubted now and then: "the" and "a" most of all.
+_HEARD, _MISSING_SHARE, _NAMED = 0.4, 0.25, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +36,14 @@ class Taken:
         return not self.problems
 
 
-def add_take(project: Project, prompts: str, prompt: Prompt, sound: Path, stop: Stop) -> Taken:
+def add_take(
+    project: Project, prompts: str, prompt: Prompt, sound: Path, stop: Stop, language: str = ""
+) -> Taken:
     """
     Keep a take of a prompt. A good one replaces the takes before it, which stay, left out.
 
     `prompts` is what the set of prompts is called; a take with problems is left out and says why.
+    Of English it is told, too, whether the prompt is what was read.
     """
     before = _takes(project, prompts, prompt)
     name = f"{_called(prompts, prompt)}{len(before) + 1}"
@@ -43,6 +52,8 @@ def add_take(project: Project, prompts: str, prompt: Prompt, sound: Path, stop: 
         return Taken(_refused(brought))
     heard = reading.read(project.working_of(brought.recording.id), 0.0, brought.recording.seconds)
     take = check_take(heard.samples, heard.rate)
+    if take.good and language == "en":
+        take = replace(take, problems=_misread(heard.samples, heard.rate, prompt.text))
     values = Values(
         *(brought.recording.id, take.start, take.end, prompt.text),
         included=take.good,
@@ -58,6 +69,19 @@ def _takes(project: Project, prompts: str, prompt: Prompt) -> list[Clip]:
     called = _called(prompts, prompt)
     recordings = {each.id for each in project.recordings.all() if each.name.startswith(called)}
     return [clip for clip in project.transcript.clips() if clip.values.recording in recordings]
+
+
+def _misread(samples: NDArray[np.float32], rate: int, text: str) -> tuple[str, ...]:
+    """Which words of a prompt are not in its take."""
+    heard = aligning.word_times(samples, rate, text)
+    sure = {each.text.strip() for each in heard if each.probability >= _HEARD}
+    missing = [
+        word for word in text.split() if aligning.tokens_of([(1, word)]) and word not in sure
+    ]
+    if len(missing) <= _MISSING_SHARE * len(text.split()):
+        return ()
+    named = " ".join(missing[:_NAMED]) + (" …" if len(missing) > _NAMED else "")
+    return (f"This is not heard in it: “{named}”. Read it again, or correct the text.",)
 
 
 def _called(prompts: str, prompt: Prompt) -> str:

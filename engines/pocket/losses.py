@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -18,6 +19,7 @@ WEIGHTS = {
 # Of whether a frame is voiced it may be no surer: learned by heart, that alone doubled the loss on
 # clips it had not heard, while all the rest still got better.
 _DOUBT = 0.05
+_LEAST = -(_DOUBT * math.log(_DOUBT) + (1 - _DOUBT) * math.log(1 - _DOUBT))
 Batch = Mapping[str, torch.Tensor]
 
 
@@ -40,6 +42,7 @@ def acoustic_losses(
     wanted = net.standardised(batch["mels"])
     sure = _DOUBT + (1 - 2 * _DOUBT) * voiced
     voicing = functional.binary_cross_entropy_with_logits(frames.voicing, sure, reduction="none")
+    voicing = voicing - _LEAST
     return {
         "mels": ((frames.mels - wanted).abs() * frames.mask).sum() / BANDS / totals["frames"],
         "timing": ((prosody.durations - lasts) ** 2 * sounds).sum() / totals["sounds"],

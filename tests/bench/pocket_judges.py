@@ -26,7 +26,7 @@ class Recogniser:
 
     def __init__(self) -> None:
         try:
-            from pocketsphinx import Decoder  # type: ignore[import-not-found]  # it ships no types
+            from pocketsphinx import Decoder
         except ImportError as cause:
             raise CannotMeasure(
                 "pocketsphinx, which listens to what is spoken, is not installed."

@@ -9,6 +9,7 @@ import soundfile
 from finetune.prompted import RECORDED_AGAIN, add_take
 from finetune.texts.prompts import Prompt
 from tests.finetune.media.making import speech
+from tests.speech import speak as speech_of
 
 PROMPT = Prompt(12, "The kettle sang — twice.")
 
@@ -83,3 +84,37 @@ def test_the_same_take_twice_is_kept_once(project, tmp_path):
 
     assert not again.good and "there already" in again.problems[0]
     assert len(project.transcript.clips()) == 1
+
+
+# ---- Whether it is what was read ----
+
+
+def read_aloud(project, tmp_path, said, prompt, voice="rms"):
+    samples, _ = speech_of(said, voice)
+    room = 0.0002 * np.random.default_rng(0).standard_normal(8000)
+    soundfile.write(tmp_path / "take.wav", np.concatenate((room, 2 * samples, room)), 16000)
+    return add_take(
+        project, "english", Prompt(3, prompt), tmp_path / "take.wav", lambda: False, "en"
+    )
+
+
+@pytest.mark.parametrize("voice", ["rms", "slt", "awb"])
+def test_a_prompt_that_was_read_is_heard_in_its_take(project, tmp_path, voice):
+    taken = read_aloud(
+        project, tmp_path, "glue the sheet to the dark blue background", "Glue the sheet to the dark"
+        " blue background.", voice,
+    )  # fmt: skip
+
+    assert taken.good, taken.problems
+
+
+def test_a_take_of_another_sentence_says_what_is_not_heard(project, tmp_path):
+    taken = read_aloud(
+        project,
+        tmp_path,
+        "glue the sheet to the dark blue background",
+        "My uncle sings in a choir.",
+    )
+
+    assert not taken.good and "This is not heard in it" in taken.problems[0]
+    assert "choir" in taken.problems[0] and not taken.clip.values.included
