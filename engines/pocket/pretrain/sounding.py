@@ -77,6 +77,8 @@ def _deceive(net: Vocoder, clips: Sequence[Features], size: Size, folder: Path) 
         size, "vocoder-keen", size.keen_steps, 3e-4, warmup=100, betas=(0.8, 0.98),
         longest_gradient=5.0, averaged=0.997,
     )  # fmt: skip
+    # Whether the course before was done just now or long ago, they begin the same.
+    torch.manual_seed(size.seed + 1)
     judges = nn.ModuleList([Judge(512, 160), Judge(1024, 256), Judge(256, 96)]).to(device())
     made: list[torch.Tensor] = []
 
