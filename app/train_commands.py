@@ -168,6 +168,7 @@ def make(
     … --text script.txt --engine pocket[/]
     """
     if not recordings:
+        _refuse_text_alone(text)
         demo = shipped.demo()
         recordings, text = [str(demo.recording)], str(demo.script)
         hear, engine = hear.with_default("language", demo.language), engine or "pocket"
@@ -381,6 +382,15 @@ def _within(engine: Engine, cut: CutSettings) -> CutSettings:
     """Settings that make no clip too long for the engine."""
     longest = min(cut.max_seconds, engine.max_clip_seconds)
     return replace(cut, max_seconds=longest, target_seconds=min(cut.target_seconds, longest))
+
+
+def _refuse_text_alone(text: str) -> None:
+    """A text that was brought is never quietly another one."""
+    if text:
+        raise NotFoundError(
+            f"{text} is a text without recordings.",
+            "Name the recordings too; without both, a voice is made of the demo.",
+        )
 
 
 def _refuse_before_a_project(

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import engines
 from engines.base import Sound
 from engines.errors import TextError
 from engines.pocket import align, weights
@@ -130,7 +131,9 @@ def _ignore(done: float) -> None:
 
 @cache
 def _net() -> weights.Net:
-    return weights.net_of(weights.read(shipped.base("pocket", "english") / WEIGHTS), "aligner")
+    folder = shipped.base("pocket", "english")
+    engines.find("pocket").base_in(folder)  # raises, in words, where a copy of Timbre is not whole
+    return weights.net_of(weights.read(folder / WEIGHTS), "aligner")
 
 
 # ---- The text ----

@@ -207,8 +207,10 @@ def _not_here(engine: Engine, base: Base, damaged: bool) -> NotDownloadedError:
 
 def _without_download() -> str:
     """Which engine can be used at once."""
-    found = [each.engine.name for each in listed(Path()) if each.base.shipped]
-    return f" --engine {found[0]} needs no download, and learns English." if found else ""
+    known = [engines.find(name) for name in sorted(engines.ENGINES)]
+    found = [each for each in known if any(base.shipped for base in each.bases)]
+    spoken = ", ".join(sorted(found[0].languages)) if found else ""
+    return f" --engine {found[0].name} needs no download, and speaks {spoken}." if found else ""
 
 
 def _not_agreed(engine: Engine, base: Base) -> NotDownloadedError:

@@ -75,10 +75,9 @@ def _misread(samples: NDArray[np.float32], rate: int, text: str) -> tuple[str, .
     """Which words of a prompt are not in its take."""
     heard = aligning.word_times(samples, rate, text)
     sure = {each.text.strip() for each in heard if each.probability >= _HEARD}
-    missing = [
-        word for word in text.split() if aligning.tokens_of([(1, word)]) and word not in sure
-    ]
-    if len(missing) <= _MISSING_SHARE * len(text.split()):
+    words = [each.text.strip() for each in aligning.tokens_of([(1, text)])]
+    missing = [word for word in words if word not in sure]
+    if len(missing) <= _MISSING_SHARE * len(words):
         return ()
     named = " ".join(missing[:_NAMED]) + (" …" if len(missing) > _NAMED else "")
     return (f"This is not heard in it: “{named}”. Read it again, or correct the text.",)

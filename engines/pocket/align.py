@@ -59,7 +59,8 @@ def best_way(heard: Floats, phones: Ints, optional: NDArray[np.bool_]) -> Alignm
     """
     The likeliest way through sounds that follow each other, the optional left out at will.
 
-    No two optional ones may follow each other. Raise ValueError where there are fewer frames than sounds.
+    No two optional ones may follow each other. Raise ValueError where there are fewer frames than
+    sounds.
     """
     if len(heard) < (~optional).sum():
         raise ValueError(f"{len(heard)} frames for {(~optional).sum()} sounds")

@@ -14,7 +14,7 @@ from engines.errors import TextError
 from engines.pocket import saving, speaking
 from engines.pocket.align import Alignment, align, durations
 from engines.pocket.batches import as_batch
-from engines.pocket.facts import HOP
+from engines.pocket.facts import HOP, RATE
 from engines.pocket.features import features_of
 from engines.pocket.phones import Text, sounds_of
 from engines.pocket.settings import PocketSettings
@@ -43,7 +43,7 @@ class PocketModel:
             return error.what
         frames = len(_spoken(clip.sound)) // HOP
         if frames < _FEWEST_FRAMES * len(text.rows):
-            return f"{frames * HOP / 16_000:.1f} s are too short for {len(text.rows)} sounds."
+            return f"{frames * HOP / RATE:.1f} s are too short for {len(text.rows)} sounds."
         return ""
 
     def features(self, clips: Sequence[Clip]) -> list[Features]:

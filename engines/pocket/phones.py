@@ -14,7 +14,6 @@ from engines.pocket.reading import Written, read
 
 Rows = NDArray[np.int64]
 """A row for each sound: its number, its stress, where in its word it is, how its phrase ends."""
-COLUMNS = 4
 
 _NUMBER = {phone: number for number, phone in enumerate(PHONES)}
 _STRESS = {"0": "none", "1": "primary", "2": "secondary"}

@@ -79,7 +79,7 @@ class JobFolder:
     def environment(self) -> dict[str, str]:
         """What a job's process finds in its environment beside what was there."""
         # Threads that spin while they wait take the core from what they wait for: beside one other
-        # busy process, a training on two cores took 14 times as long.
+        # busy process, a training on two cores took seven times as long.
         waiting = os.environ.get("OMP_WAIT_POLICY", "PASSIVE")
         return {
             **code_path(), "PYTHONUNBUFFERED": "1", "OMP_WAIT_POLICY": waiting, MARK: self.id

@@ -114,7 +114,7 @@ class _Training:
         trainable.forget_features()
         memory.free()
         self._make_ready(trainable)
-        self._refuse_without_room(trainable)
+        self._refuse_without_room(trainable, settled)
         judge = self._judge(material)
         reference = find_reference(material.train, material.sound, judge.print_of)
         self._say(Said(f"The voice is heard and spoken like one clip: {reference.reason}"))
@@ -209,9 +209,9 @@ class _Training:
             )
         )
 
-    def _refuse_without_room(self, trainable: Trainable) -> None:
+    def _refuse_without_room(self, trainable: Trainable, settled: Settled) -> None:
         trained = checkpoints.size_of(weights.trained(trainable))
-        copies = 1 + _OPTIMIZER_NUMBERS + (self._plan.train.ema > 0)
+        copies = 1 + _OPTIMIZER_NUMBERS + (settled.settings.ema > 0)
         whole = checkpoints.size_of(dict(trainable.network.named_parameters()))
         # Once its checkpoint is let go of, the best takes room of its own.
         beside = trained + whole + _VOICE_BYTES

@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from engines.base import Sound
-from engines.errors import SettingsError
+from engines.errors import NotFoundError, SettingsError
 from engines.pocket import ENGINE
 from engines.pocket.settings import PocketSettings
 from finetune.listening.voiceprint import VoicePrints
@@ -93,3 +93,10 @@ def _spoken(graph, config):
         "scales": np.array([0.667, 1.0, 0.8], np.float32),
     }
     return session.run(None, given)[0].squeeze()
+
+
+def test_a_text_without_recordings_is_refused_and_never_the_demo(tmp_path):
+    (tmp_path / "mine.txt").write_text("Hello there.")
+
+    with pytest.raises(NotFoundError, match="a text without recordings"):
+        run(tmp_path / "home", "make", "Mine", "--text", tmp_path / "mine.txt")
