@@ -121,7 +121,7 @@ def test_a_take_of_another_sentence_says_what_is_not_heard(project, tmp_path):
 
 
 def test_dashes_in_a_prompt_are_not_missed_in_its_take(project, tmp_path):
-    prompt = "Glue — the — sheet — to the dark blue background."
+    prompt = "Glue — the — sheet — to — the — dark — blue — background."
 
     taken = read_aloud(project, tmp_path, "glue the sheet to the dark blue background", prompt)
 
