@@ -10,22 +10,20 @@ from torch.nn.utils.rnn import pad_sequence
 
 from engines.base import Batch, Features, Item
 from engines.pocket.acoustic import PITCH_SPREAD
-from engines.pocket.facts import HOP
+from engines.pocket.facts import FULL_SCALE, HOP, PITCH_IN_MANNER
 
 PIECE = 64
 """Frames that the vocoder is shown of a clip at a time: one second."""
-_FULL = 32767.0
 SILENT = -9.2
 # Levelled speech lies around -5 with a spread of 2 (mean of its mel bands' logarithms).
 _USUAL_ENERGY, _ENERGY_SPREAD = -5.0, 2.0
-_PITCH_IN_MANNER = -3
 
 
 def whole(items: Sequence[Item]) -> dict[str, torch.Tensor]:
     """What the acoustic network takes in and is to answer."""
     clips = [item.features for item in items]
     manner = torch.stack([item.companion["manner"] for item in items])
-    centre = manner[:, _PITCH_IN_MANNER, None]
+    centre = manner[:, PITCH_IN_MANNER, None]
     durations = _padded(clips, "durations", torch.Tensor.long)
     mels = _padded(clips, "mels", torch.Tensor.float, SILENT)
     pitch = (_padded(clips, "pitch", torch.Tensor.float) - centre) / PITCH_SPREAD
@@ -87,7 +85,7 @@ def pieces(
     noise = torch.stack([torch.randn(PIECE * HOP, generator=chance) for chance in chances])
     return Pieces(
         cut("mels", fill=SILENT), cut("pitch", fill=5.0), cut("voiced"), noise.to(device),
-        cut("samples", HOP) / _FULL,
+        cut("samples", HOP) / FULL_SCALE,
     )  # fmt: skip
 
 

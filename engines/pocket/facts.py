@@ -29,4 +29,9 @@ STRESSES = ("", "none", "secondary", "primary")
 MARKS = ("", ",", ".", "?", "!")
 """What ends the phrase that a sound is in."""
 
+FULL_SCALE = 32767
+"""What 1.0 is where samples are kept as whole numbers."""
+PITCH_IN_MANNER = -3
+"""Where the mean pitch stands among the numbers that describe a voice (features.manner)."""
+
 WEIGHTS, CONFIG = "model.safetensors", "pocket.json"

@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engines.base import Features
-from engines.pocket.facts import BANDS, HOP
+from engines.pocket.facts import BANDS, FULL_SCALE, HOP
 from engines.pocket.phones import Rows
 from engines.pocket.sound import Floats, Pitch, mels, pitch
-
-_FULL = 32767
 
 
 def features_of(samples: Floats, rows: Rows, durations: NDArray[np.int64]) -> Features:
@@ -22,7 +20,7 @@ def features_of(samples: Floats, rows: Rows, durations: NDArray[np.int64]) -> Fe
         "mels": bands.astype(np.float16),
         "pitch": melody.logarithms,
         "voiced": melody.voiced,
-        "samples": np.round(samples[: len(bands) * HOP] * _FULL).astype(np.int16),
+        "samples": np.round(samples[: len(bands) * HOP] * FULL_SCALE).astype(np.int16),
         "manner": manner(bands, melody),
     }
 

@@ -18,7 +18,7 @@ from engines.pocket.facts import HOP, RATE
 from engines.pocket.features import features_of
 from engines.pocket.phones import Text, sounds_of
 from engines.pocket.settings import PocketSettings
-from engines.pocket.sound import Floats, at_rate, levelled, mels, spoken_part, whole_frames
+from engines.pocket.sound import Floats, mels, speech_of
 
 # Raised whenever the code makes other features of the same clip and base.
 _FEATURES_CODE = 1
@@ -41,7 +41,7 @@ class PocketModel:
             text = sounds_of(clip.text)
         except TextError as error:
             return error.what
-        frames = len(_spoken(clip.sound)) // HOP
+        frames = len(speech_of(clip.sound)) // HOP
         if frames < _FEWEST_FRAMES * len(text.rows):
             return f"{frames * HOP / RATE:.1f} s are too short for {len(text.rows)} sounds."
         return ""
@@ -50,7 +50,7 @@ class PocketModel:
         return [self._features(clip) for clip in clips]
 
     def _features(self, clip: Clip) -> Features:
-        samples = _spoken(clip.sound)
+        samples = speech_of(clip.sound)
         text = sounds_of(clip.text, pauses_between_words=True)
         found = self._aligned(samples, text)
         lasts = durations(found.places, len(text.rows))
@@ -88,13 +88,6 @@ class PocketModel:
             return found
         finally:
             self.network.train(was_training)
-
-
-def _spoken(sound: Sound) -> Floats:
-    """As the base was taught: one loudness, a tenth of a second of silence at both ends."""
-    samples = levelled(at_rate(sound))
-    start, end = spoken_part(samples)
-    return whole_frames(samples[start:end])
 
 
 def _features_version(aligner: Any) -> str:

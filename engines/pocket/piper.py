@@ -20,12 +20,12 @@ from torch.onnx._internal.torchscript_exporter import onnx_proto_utils as export
 from engines.base import Sound
 from engines.pocket import saving
 from engines.pocket.acoustic import PITCH_SPREAD, Acoustic
-from engines.pocket.facts import HOP, RATE, WINDOW
+from engines.pocket.facts import HOP, PITCH_IN_MANNER, RATE, WINDOW
 from engines.pocket.piper_rows import RowsOfSigns
 from engines.pocket.piper_symbols import BEGIN, END, NUMBER, PAD, SIGNS
 from engines.pocket.shape import Shape
 from engines.pocket.sound import Floats
-from engines.pocket.speaking import LOUDEST, PITCH_IN_MANNER, Manner
+from engines.pocket.speaking import LOUDEST, Manner
 from engines.pocket.vocoder import Vocoder
 
 GRAPH, CONFIG = "voice.onnx", "voice.onnx.json"

@@ -63,6 +63,13 @@ def spoken_part(samples: Floats) -> tuple[int, int]:
     return start, min(len(samples), int(loud[-1]) + 1 + _EDGE_SAMPLES)
 
 
+def speech_of(sound: Sound) -> Floats:
+    """A sound as the base was taught: one loudness, little silence at the ends, whole frames."""
+    samples = levelled(at_rate(sound))
+    start, end = spoken_part(samples)
+    return whole_frames(samples[start:end])
+
+
 def whole_frames(samples: Floats) -> Floats:
     return samples[: len(samples) // HOP * HOP]
 

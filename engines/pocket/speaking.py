@@ -10,12 +10,11 @@ import torch
 from engines.base import Sound
 from engines.pocket import sound as heard
 from engines.pocket.acoustic import PITCH_SPREAD, Frames
-from engines.pocket.facts import HOP, RATE
+from engines.pocket.facts import HOP, PITCH_IN_MANNER, RATE
 from engines.pocket.features import manner
 from engines.pocket.network import PocketNetwork
 from engines.pocket.phones import sounds_of
 
-PITCH_IN_MANNER = -3
 LOUDEST = 0.98
 _LONGEST = 5.0
 """Natural logarithm of frames: no sound takes more than two seconds."""
@@ -30,9 +29,7 @@ class Manner:
 
     @staticmethod
     def of(reference: Sound) -> Manner:
-        samples = heard.levelled(heard.at_rate(reference))
-        start, end = heard.spoken_part(samples)
-        samples = samples[start:end]
+        samples = heard.speech_of(reference)
         found = manner(heard.mels(samples), heard.pitch(samples))
         return Manner(torch.from_numpy(found), float(found[PITCH_IN_MANNER]))
 
