@@ -19,6 +19,7 @@ from app import (
     data_commands,
     dataset_commands,
     model_commands,
+    monitor_commands,
     studio,
     terminal,
     train_commands,
@@ -46,6 +47,7 @@ app.add_typer(data_commands.app)
 app.add_typer(dataset_commands.app, name="dataset")
 app.add_typer(clip_commands.app, name="clips")
 app.add_typer(model_commands.app, name="models")
+app.add_typer(monitor_commands.app)
 app.add_typer(train_commands.app)
 app.add_typer(train_commands.runs_app, name="runs")
 app.add_typer(jobs_app, name="jobs")

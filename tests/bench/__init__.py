@@ -16,6 +16,7 @@ The benchmarks: every measured promise, measured again by one command.
       pocket_people.py, pocket_making.py, pocket_speaking.py   who speaks: natural, and the voice
       pocket_judges.py, pocket_scores.py, pocket_picture.py    who listens, scores, spectrograms
       pocket_again.py   the base made twice, and killed on its way
+    monitor.py    what watches the GPUs, over a driver that misbehaves
     mutants.py    faults seeded into the code (seeds.py lists them): each must turn a test red
 
 A new benchmark is a module with a `BENCHMARK` and a line in `record.KNOWN`.

@@ -745,7 +745,7 @@ SEEDS = (
     ),
     Seed(
         "importing makes a folder",
-        "finetune/gpu.py",
+        "finetune/monitor/driver.py",
         "TIMEOUT_SECONDS = 2.0\n",
         'TIMEOUT_SECONDS = 2.0\n__import__("os").makedirs("cache", exist_ok=True)\n',
         (LAYERS,),

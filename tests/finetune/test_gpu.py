@@ -1,4 +1,4 @@
-"""What a driver tells, refuses to tell, or never answers."""
+"""What a driver tells, refuses to tell, or never answers, where there is no stand-in for one too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from finetune import gpu
 from finetune.gpu import Card, Gpus
+from finetune.monitor.driver import Driver
 
 
 class Refusal(Exception):
@@ -37,9 +38,7 @@ def driver(**answers):
 
     known = {
         "NVMLError": Refusal,
-        "NVML_ERROR_LIBRARY_NOT_FOUND": 12,
-        "NVML_ERROR_DRIVER_NOT_LOADED": 9,
-        "NVML_ERROR_LIB_RM_VERSION_MISMATCH": 18,
+        "nvmlMemory_v2": 2,
         "nvmlInit": lambda: None,
         "nvmlShutdown": lambda: None,
     }
@@ -54,6 +53,7 @@ def driver(**answers):
 
 def read_from(module, monkeypatch, **options):
     monkeypatch.setitem(sys.modules, "pynvml", module)
+    monkeypatch.setattr(gpu, "DRIVER", Driver(pid_exists=lambda pid: True))
     return gpu.read(**options)
 
 
@@ -64,9 +64,11 @@ def test_a_card_is_read_as_the_driver_tells(monkeypatch):
             nvmlDeviceGetHandleByIndex="handle",
             nvmlDeviceGetUUID="GPU-1",
             nvmlDeviceGetName="RTX 4070",
-            nvmlDeviceGetMemoryInfo=SimpleNamespace(total=12 * 2**30, free=3 * 2**30),
+            nvmlDeviceGetMemoryInfo=SimpleNamespace(
+                total=12 * 2**30, free=3 * 2**30, used=9 * 2**30
+            ),
             nvmlDeviceGetCudaComputeCapability=(8, 9),
-            nvmlDeviceGetComputeRunningProcesses=[
+            nvmlDeviceGetComputeRunningProcesses_v3=[
                 SimpleNamespace(pid=7, usedGpuMemory=2**30),
                 SimpleNamespace(pid=8, usedGpuMemory=None),
             ],
@@ -76,26 +78,16 @@ def test_a_card_is_read_as_the_driver_tells(monkeypatch):
         monkeypatch,
     )
 
-    card = Card(0, "GPU-1", "RTX 4070", 12288, 3072, (8, 9), {7: 1024, 8: None})
+    card = Card(0, "GPU-1", "RTX 4070", 12288, 3072, (8, 9), {7: 1024, 8: None}, 9216)
     assert found == Gpus((card,), "580.65", "13.1")
     assert gpu.held_mib(found, {7, 8}) == 1024
     assert gpu.held_mib(found, {9}) == 0
 
 
-def test_what_the_driver_refuses_is_unknown(monkeypatch):
-    found = read_from(
-        driver(nvmlDeviceGetCount=2, nvmlDeviceGetHandleByIndex="handle"), monkeypatch
-    )
+def test_memory_held_by_nobody_knows_whom_is_not_counted():
+    cards = (Card(0), Card(1, held_mib={7: None, 8: 100}), Card(2, held_mib={8: 20}))
 
-    assert found == Gpus((Card(0), Card(1)), None, None)
-
-
-def test_a_lost_card_is_listed_with_nothing_known(monkeypatch):
-    found = read_from(
-        driver(nvmlDeviceGetCount=1, nvmlDeviceGetHandleByIndex=Refusal(15)), monkeypatch
-    )
-
-    assert found.cards == (Card(0),)
+    assert gpu.held_mib(Gpus(cards), {7, 8}) == 120
 
 
 @pytest.mark.parametrize(
