@@ -104,10 +104,15 @@ class Acoustic(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         pitch: torch.Tensor,
         energy: torch.Tensor,
         voice: torch.Tensor,
+        frames: int | None = None,
     ) -> Frames:
-        """Frames of sounds with these durations (in whole frames), pitch and loudness."""
+        """
+        Frames of sounds with these durations (in whole frames), pitch and loudness.
+
+        Who knows how many `frames` the longest has says so: else a GPU is waited for.
+        """
         state = state + self.from_melody(torch.stack([pitch, energy], -1))
-        which, places, mask = _spread_out(durations)
+        which, places, mask = _spread_out(durations, frames)
         x = self.spread(state)
         x = x.gather(1, which[..., None].expand(-1, -1, x.shape[-1])) + self.place(places)
         for block in self.speaker:
@@ -123,11 +128,14 @@ class Acoustic(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         return mels * self.mel_std + self.mel_mean
 
 
-def _spread_out(durations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _spread_out(
+    durations: torch.Tensor, frames: int | None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Which sound each frame belongs to, where in it the frame is, and which frames there are."""
     ends = durations.cumsum(1)
-    # Counted up without asking how many frames there are, so that piper.py can trace it.
-    time = torch.arange(ends[:, -1].max(), device=durations.device)[None].expand(ends.shape[0], -1)
+    # Counted up without a plain number of frames, so that piper.py can trace it.
+    last = ends[:, -1].max() if frames is None else frames
+    time = torch.arange(last, device=durations.device)[None].expand(ends.shape[0], -1)
     begins = functional.pad(torch.zeros_like(time), (0, 1))
     begins = begins.scatter_add(1, ends[:, :-1], torch.ones_like(ends[:, :-1]))
     which = begins[:, :-1].cumsum(1)

@@ -29,7 +29,7 @@ def spoken(net: Acoustic, batch: Batch) -> tuple[Frames, Prosody]:
     state, mask = net.read(batch["rows"], voice)
     prosody = net.prosody(state, mask, voice)
     said = (batch["durations"], batch["sound_pitch"], batch["sound_energy"])
-    return net.speak(state, *said, voice), prosody
+    return net.speak(state, *said, voice, batch["mels"].shape[1]), prosody
 
 
 def acoustic_losses(

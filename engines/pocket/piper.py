@@ -151,10 +151,7 @@ class _TraceableVocoder(Vocoder):
     def _sound(self, real: torch.Tensor, imaginary: torch.Tensor) -> torch.Tensor:
         """What the frames of a spectrum and a silent one behind them sound like."""
         spectrum = torch.cat([real * self.weights, imaginary * self.weights], -1)
-        windows = functional.pad(spectrum @ self.basis, (0, 0, 0, 1))
-        weights = (self.window**2).expand_as(windows)
-        cut = WINDOW // 2
-        return (_overlapped(windows) / _overlapped(weights).clamp(min=1e-8))[:, cut : cut - WINDOW]
+        return self.joined(spectrum @ self.basis)
 
 
 def _basis(window: torch.Tensor) -> torch.Tensor:
@@ -162,16 +159,6 @@ def _basis(window: torch.Tensor) -> torch.Tensor:
     bins, times = torch.arange(WINDOW // 2 + 1)[:, None], torch.arange(WINDOW)
     turned = 2 * math.pi * (bins * times % WINDOW).double() / WINDOW
     return torch.cat([turned.cos(), -turned.sin()]).float() * window
-
-
-def _overlapped(windows: torch.Tensor) -> torch.Tensor:
-    """Add up windows that begin a hop behind each other."""
-    shares = WINDOW // HOP
-    parts = windows.unflatten(-1, (shares, HOP)).unbind(2)
-    moved = (
-        functional.pad(part, (0, 0, share, shares - 1 - share)) for share, part in enumerate(parts)
-    )
-    return torch.stack(tuple(moved)).sum(0).flatten(1)
 
 
 # ---- The file ----

@@ -39,8 +39,7 @@ class Vocoder(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         self.harmonic_start = nn.Parameter(torch.linspace(0, -3, _BINS) - 3)
         self.noise_start = nn.Parameter(torch.linspace(-2, 0, _BINS) - 3)
         filters = torch.from_numpy(mel_filters())
-        shares = filters / (filters.sum(0, keepdim=True) + 1e-6)
-        self.register_buffer("mel_to_bins", shares, persistent=False)
+        self.register_buffer("mel_to_bins", _shares(filters), persistent=False)
         self.register_buffer("gain", -filters.sum(1).log(), persistent=False)
         self.register_buffer("window", torch.hann_window(WINDOW), persistent=False)
 
@@ -64,10 +63,7 @@ class Vocoder(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         harmonic, breath, phase = self.gains(mels, out)
         spectrum = self._spectrum(source) * torch.polar(harmonic, phase)
         spectrum = spectrum + self._spectrum(noise) * breath
-        closed = functional.pad(spectrum.transpose(1, 2), (0, 1))
-        return torch.istft(
-            closed, WINDOW, HOP, WINDOW, self.window, center=True, length=source.shape[1]
-        )
+        return self.joined(torch.fft.irfft(spectrum, WINDOW) * self.window)
 
     def gains(
         self, mels: torch.Tensor, out: torch.Tensor
@@ -79,12 +75,42 @@ class Vocoder(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         breath = (envelope + self.noise_start + breath).clamp(max=_LOUDEST).exp()
         return harmonic, breath, phase
 
+    def joined(self, windows: torch.Tensor) -> torch.Tensor:
+        """
+        What windowed frames sound like, with a silent one behind them: (batch, samples).
+
+        As torch.istft, which looks at its window each time, so that a GPU is waited for.
+        """
+        windows = functional.pad(windows, (0, 0, 0, 1))
+        weights = (self.window**2).expand_as(windows[:1])
+        cut = WINDOW // 2
+        return (_overlapped(windows) / _overlapped(weights).clamp(min=1e-8))[:, cut : cut - WINDOW]
+
     def _spectrum(self, samples: torch.Tensor) -> torch.Tensor:
         found = torch.stft(
             samples, WINDOW, HOP, WINDOW, self.window, center=True, pad_mode="constant",
             return_complex=True,
         )  # fmt: skip
         return found.transpose(1, 2)[:, :-1]
+
+
+def _overlapped(windows: torch.Tensor) -> torch.Tensor:
+    """Add up windows that begin a hop behind each other."""
+    shares = WINDOW // HOP
+    parts = windows.unflatten(-1, (shares, HOP)).unbind(2)
+    moved = (
+        functional.pad(part, (0, 0, share, shares - 1 - share)) for share, part in enumerate(parts)
+    )
+    return torch.stack(tuple(moved)).sum(0).flatten(1)
+
+
+def _shares(filters: torch.Tensor) -> torch.Tensor:
+    """How much each band says of each bin; beyond the outermost bands, the nearest says all."""
+    reached = filters.sum(0).nonzero()
+    shares = filters.clone()
+    shares[0, : reached[0]] = 1
+    shares[-1, reached[-1] + 1 :] = 1
+    return shares / shares.sum(0)
 
 
 def pulses(pitch: torch.Tensor, voiced: torch.Tensor) -> torch.Tensor:

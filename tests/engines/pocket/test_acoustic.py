@@ -44,6 +44,17 @@ def said(net, rows, durations):
     return net.speak(state, durations, flat, flat, voice)
 
 
+def test_who_knows_how_many_frames_there_are_gets_the_same():
+    net = acoustic()
+    state, voice = torch.randn(2, 3, net.spread.in_features), net.voice(torch.zeros(2, MANNER))
+    lasts, flat = torch.tensor([[4, 1, 6], [2, 2, 2]]), torch.zeros(2, 3)
+
+    asked = net.speak(state, lasts, flat, flat, voice)
+    told = net.speak(state, lasts, flat, flat, voice, 11)
+
+    assert torch.equal(asked.mels, told.mels) and torch.equal(asked.mask, told.mask)
+
+
 def test_durations_decide_how_many_frames_there_are():
     net = acoustic()
     rows = [[[1, 0, 0, 1], [5, 1, 1, 1], [20, 0, 2, 1]]] * 3
