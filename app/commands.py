@@ -20,6 +20,7 @@ from app import (
     dataset_commands,
     model_commands,
     monitor_commands,
+    plan_commands,
     studio,
     terminal,
     train_commands,
@@ -48,6 +49,7 @@ app.add_typer(dataset_commands.app, name="dataset")
 app.add_typer(clip_commands.app, name="clips")
 app.add_typer(model_commands.app, name="models")
 app.add_typer(monitor_commands.app)
+app.add_typer(plan_commands.app)
 app.add_typer(train_commands.app)
 app.add_typer(train_commands.runs_app, name="runs")
 app.add_typer(jobs_app, name="jobs")

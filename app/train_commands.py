@@ -114,12 +114,12 @@ def train(
     chosen = engines.find(engine)
     with open_workspace(context) as workspace:
         item = projects.shelf(workspace).find(project)
-        wished = _wished(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
+        wished = wished_for(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
         wished = replace(
             wished, base=base, name=_name(workspace, item, name), continues=from_run,
             mix=tuple(mix or ()), mix_share=mix_share,
         )  # fmt: skip
-        plan, learned = _planned(workspace, item, chosen, wished, version)
+        plan, learned = planned_for(workspace, item, chosen, wished, version)
         folder = runs.create(workspace, plan)
         lines = following.Lines(sys.stderr if as_json else sys.stdout)
         lines.say(run_views.begun(folder.id, plan, chosen, learned.dataset))
@@ -176,7 +176,7 @@ def make(
     said = works.there([text])[0] if text else ""
     chosen = engines.find(engine or "xtts")
     with open_workspace(context) as workspace:
-        wished = _wished(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
+        wished = wished_for(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
         hearing = works.settled(workspace, voice, hear)
         cutting = _within(chosen, works.settled(workspace, voice, cut))
         heard = works.whisper(workspace, whisper, hear, download) if whisper or not text else ""
@@ -339,7 +339,7 @@ def save(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 # ---- What they have in common ----
 
 
-def _wished(
+def wished_for(
     workspace: Workspace,
     engine: Engine,
     learn: Changed[TrainSettings],
@@ -366,7 +366,7 @@ def _name(workspace: Workspace, item: Item, typed: str) -> str:
     return typed or planning.free_name(workspace, item.name)
 
 
-def _planned(
+def planned_for(
     workspace: Workspace, item: Item, engine: Engine, wished: Wished, number: int | None
 ) -> tuple[Plan, Version]:
     """The whole plan, and the dataset it is about."""

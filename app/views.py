@@ -12,6 +12,7 @@ from finetune.jobs.events import (
     Failed,
     Finished,
     Measured,
+    Planned,
     Progress,
     Said,
     Sampled,
@@ -95,6 +96,8 @@ def event_line(event: Event) -> str:
             rate = f", {_number(round(told.clips_per_second, 1))} clips a second"
             left = f", {duration(seconds_left)} left" if seconds_left is not None else ""
             return f"step {step:,} of {total:,}, {_loss(loss, parts)}{rate}{left}"
+        case Planned(reasons=reasons):
+            return " ".join(reasons)
         case Measured(step, loss, parts):
             return f"Step {step:,}, on clips it never learned from: {_loss(loss, parts)}"
         case Sampled():

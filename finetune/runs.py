@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from engines.errors import DamagedFolderError, NotFoundError
 from finetune.jobs import queue
-from finetune.jobs.events import Event, Measured, Sampled, Saved, Step
+from finetune.jobs.events import Event, Measured, Planned, Sampled, Saved, Step
 from finetune.jobs.queue import Job
 from finetune.settings import TrainSettings
 from voices import files, names
@@ -28,7 +28,9 @@ from voices.workspace import Workspace
 State = Literal["waiting", "running", "stopping", "stopped", "finished", "failed", "interrupted"]
 AT_WORK: tuple[State, ...] = ("waiting", "running", "stopping")
 _TAIL_BYTES = 64 * 1024
-_TOLD: dict[str, type[Any]] = {kind.__name__: kind for kind in (Step, Measured, Sampled, Saved)}
+_TOLD: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Planned, Step, Measured, Sampled, Saved)
+}
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,11 @@ class RunFolder:
         """Every event of every job of this run that tells of learning, appended; a step done again
         after a resume is in it twice, and the later one counts."""
         return self.path / "history.jsonl"
+
+    @property
+    def machine_path(self) -> Path:
+        """What GPU and computer did meanwhile (finetune.monitor.kept)."""
+        return self.path / "machine.jsonl"
 
     @property
     def voice(self) -> Path:
@@ -308,7 +315,7 @@ def _lines(path: Path) -> Iterator[str]:
             yield from (line for line in file if line.endswith("\n"))
 
 
-def _told(line: str) -> Step | Measured | Sampled | Saved | None:
+def _told(line: str) -> Planned | Step | Measured | Sampled | Saved | None:
     # events.from_line takes 12 µs, of which 5 are parsing: seconds, with many steps.
     try:
         said = json.loads(line)

@@ -77,7 +77,7 @@ class TrainSettings(Checked):
         0, "Clips behind each change of the weights; 0: as the engine advises", low=0, high=4096
     )
     micro_batch: int = setting(
-        0, "Clips computed at once, less memory with fewer; 0: the whole batch", low=0, high=4096
+        0, "Clips computed at once, less memory with fewer; 0: what is fastest", low=0, high=4096
     )
     learning_rate: float = setting(
         0.0, "How far each step changes the weights; 0: as the engine advises", low=0, high=1
@@ -92,8 +92,10 @@ class TrainSettings(Checked):
     optimizer: str = setting(
         "adamw", "adamw, or adamw_8bit and paged_adamw_8bit, which need bitsandbytes"
     )
-    recompute: bool = setting(
-        False, "Forget activations and compute them again: half the memory, a quarter slower"
+    recompute: str = setting(
+        "auto",
+        "Forget activations and compute them again, half the memory, a quarter slower: auto, yes"
+        " or no",
     )
     ema: float = setting(
         0.0,
@@ -115,6 +117,7 @@ class TrainSettings(Checked):
 
     def check_together(self) -> None:
         _one_of("decay", self.decay, ("cosine", "linear", "constant"))
+        _one_of("recompute", self.recompute, ("auto", "yes", "no"))
         _one_of("precision", self.precision, ("auto", "bf16", "fp16", "fp32"))
         _one_of("optimizer", self.optimizer, ("adamw", "adamw_8bit", "paged_adamw_8bit"))
         _one_of("features_on", self.features_on, ("auto", "gpu", "memory", "disk"))

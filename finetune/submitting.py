@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from engines.errors import NotDownloadedError, NotFoundError, SettingsError
-from finetune import gpu, projects
+from finetune import forecasts, gpu, projects
 from finetune.exports import ExportWish, check_target, write_export_wish
+from finetune.forecasts import ForecastWish
 from finetune.hearing import models
 from finetune.jobs import queue
 from finetune.jobs.folder import Request
@@ -73,6 +74,17 @@ def submit_making(workspace: Workspace, project: Item, wish: Wish, plan: Plan) -
     write_make_wish(make, path)
     request = Request("make", f"Make {plan.name}", making_argv(path), once=path.stem)
     return queue.submit(workspace, _training(request, plan))
+
+
+def submit_forecast(workspace: Workspace, project: Item, wish: ForecastWish) -> Job:
+    """Queue a forecast; one that needs no GPU waits for none."""
+    path = _place(workspace, project, wish)
+    forecasts.write_wish(wish, path)
+    here = wish.card is None and wish.plan.train.device != "cpu" and gpu.read().cards
+    argv = _argv("finetune.training.forecast", path)
+    title = f"Plan {wish.plan.name}"
+    request = Request("plan", title, argv, "gpu-0" if here else _alone(project))
+    return _queue(workspace, request, path)
 
 
 def training_argv(run: RunFolder) -> tuple[str, ...]:
@@ -163,7 +175,9 @@ def _alone(project: Item) -> str:
     return f"project-{project.id}"
 
 
-def _place(workspace: Workspace, project: Item, wish: Wish | ExportWish | MakeWish) -> Path:
+def _place(
+    workspace: Workspace, project: Item, wish: Wish | ExportWish | MakeWish | ForecastWish
+) -> Path:
     """Where a wish is kept: the same wish in the same place."""
     folder = projects.folder_of(workspace, project) / "wishes"
     with suppress(FileExistsError):

@@ -57,6 +57,27 @@ class Step:
     memory_mb: dict[str, float]
     """The most memory of the GPU in each of these, and "reserved"; empty without one."""
     seconds_left: float | None = None
+    retries: int = 0
+    """How often torch had to give all its free memory back before it found room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """How a training computes on this device from a step on, and the memory that it will take."""
+
+    step: int
+    micro_batch: int
+    accumulation: int
+    recompute: bool
+    precision: str
+    peaks_mb: dict[str, float]
+    """The most that tensors hold in each phase of a step."""
+    taken_mb: float
+    """What the whole process takes at most."""
+    budget_mb: float
+    """What it may take: what was free, less what is left to others."""
+    clips_per_second: float | None
+    reasons: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +138,10 @@ class Failed:
     fix: str
 
 
-Event = Progress | Said | Step | Measured | Sampled | Saved | Finished | Stopped | Failed
+Event = Progress | Said | Planned | Step | Measured | Sampled | Saved | Finished | Stopped | Failed
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (Progress, Said, Step, Measured, Sampled, Saved, Finished, Stopped, Failed)
+    for kind in (Progress, Said, Planned, Step, Measured, Sampled, Saved, Finished, Stopped, Failed)
 }
 
 
@@ -146,7 +167,7 @@ def _makes_sense(event: Event) -> bool:
         case Progress(done, total, unit, seconds_left, per_second):
             numbers = (done, total, seconds_left or 0.0, per_second or 0.0)
             return all(map(math.isfinite, numbers)) and isinstance(unit, str)
-        case Step() | Measured() | Sampled() | Saved():
+        case Planned() | Step() | Measured() | Sampled() | Saved():
             return _finite(asdict(event))
         case Failed(cause, what, fix):
             return all(isinstance(text, str) for text in (cause, what, fix))

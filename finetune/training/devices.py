@@ -9,6 +9,7 @@ import torch
 from accelerate import Accelerator
 
 from engines.errors import SettingsError
+from finetune import gpu
 
 # From here on a GPU computes bf16 in hardware (Ampere); before it, it only pretends to.
 _BF16_CAPABILITY = (8, 0)
@@ -83,6 +84,21 @@ def accelerator_for(device: str, precision: str) -> Accelerator:
         torch.backends.cuda.matmul.allow_tf32 = True
         torch.backends.cudnn.allow_tf32 = True
     return made
+
+
+def facts(device: torch.device) -> dict[str, str]:
+    """What the memory of a training depends on, of the device and its software."""
+    found = {"device": device.type, "torch": str(torch.__version__)}
+    if device.type == "cuda":
+        card = torch.cuda.get_device_properties(device)
+        found |= {
+            "name": str(card.name),
+            "total": str(card.total_memory),
+            "driver": str(gpu.read().driver),
+            "cudnn": str(torch.backends.cudnn.version()),
+            "benchmark": str(torch.backends.cudnn.benchmark),
+        }
+    return found
 
 
 def set_threads(wanted: int, device: str) -> int:

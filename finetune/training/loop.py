@@ -112,6 +112,7 @@ class Loop:
         listen: Listen,
         say: Callable[[Event], None],
         wishes: Callable[[str], bool],
+        ran_out: Callable[[int], None] = lambda clips: None,
     ) -> None:
         settings = settled.settings
         self._run, self._trainable, self._lessons = run, trainable, lessons
@@ -127,6 +128,7 @@ class Loop:
             *(trainable, network, self._optimizers, accelerator),
             *(settings.micro_batch, settings.clip_norm, self._watch),
             lambda text: self._say(Said(text)),
+            ran_out,
         )
         self._weights = weights.trained(trainable)
         self._average = Average(self._weights, settings.ema)
@@ -291,7 +293,7 @@ class Loop:
         """Let the weights show what they can, and keep them when they are the best."""
         if self.heard and self.heard[-1].step == self.done:
             return
-        with randomness.untouched(), self._average.in_place():
+        with randomness.untouched(), self._average.in_place(), self._watch.memory("hearing"):
             heard = self._from_first(self._listen(self.done) if self._is_first else None)
         self.heard.append(heard)
         if self.done == 0:
@@ -472,6 +474,7 @@ class _Teller:
                 *(rate, round(taken.norm, 6), round(self._clips / took, 3)),
                 *(round(self._paddings / self._steps, 4), ms, self._watch.take_peaks()),
                 round(left, 1),
+                self._watch.take_retries(),
             )
         )
         self._warn(ms)

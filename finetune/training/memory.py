@@ -48,6 +48,8 @@ class Peaks:
     def __init__(self, device: torch.device) -> None:
         self._cuda = device.type == "cuda"
         self._found: dict[str, float] = {}
+        self._reserved = 0.0
+        self._retries = 0
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -60,10 +62,22 @@ class Peaks:
         finally:
             peak = torch.cuda.max_memory_allocated() / 1e6
             self._found[name] = max(peak, self._found.get(name, 0.0))
+            self._reserved = max(self._reserved, torch.cuda.max_memory_reserved() / 1e6)
 
     def take(self) -> dict[str, float]:
-        """What was found since the last time, and what torch has reserved of the GPU."""
+        """What was found since the last time, and the most that torch had reserved of the GPU."""
         found, self._found = self._found, {}
         if found:
-            found["reserved"] = torch.cuda.memory_reserved() / 1e6
+            found["reserved"], self._reserved = self._reserved, 0.0
         return {name: round(mb, 1) for name, mb in found.items()}
+
+    def retries(self) -> int:
+        """
+        How often, since the last time, torch gave all free memory back to find room for more.
+
+        Now and then is the price of a full card; in every step it is slow.
+        """
+        if not self._cuda:
+            return 0
+        before, self._retries = self._retries, torch.cuda.memory_stats().get("num_alloc_retries", 0)
+        return int(self._retries - before)

@@ -65,11 +65,13 @@ class Stepper:
         clip_norm: float,
         watch: Watch,
         say: Callable[[str], None],
+        ran_out: Callable[[int], None] = lambda clips: None,
     ) -> None:
         self.micro_batch = micro_batch
         self._trainable, self._network = trainable, network
         self._optimizers, self._accelerator = optimizers, accelerator
         self._clip_norm, self._watch, self._say = clip_norm, watch, say
+        self._ran_out = ran_out
         self._trained = {
             turn: [each for each in trainable.parameters(turn) if each.requires_grad]
             for turn in trainable.turns
@@ -265,6 +267,7 @@ class Stepper:
     def _halve(self, cause: BaseException) -> None:
         """Go on with half as many clips at once; raise when there is only one."""
         memory.free()
+        self._ran_out(self.micro_batch)
         if self.micro_batch <= 1:
             raise EngineError(
                 "There is not enough memory to learn from one clip at a time.",

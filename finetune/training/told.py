@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from finetune.jobs.events import Event, Measured, Sampled, Saved, Step, to_line
+from finetune.jobs.events import Event, Measured, Planned, Sampled, Saved, Step, to_line
 from voices import files
 
-_KEPT = (Step, Measured, Sampled, Saved)
+_KEPT = (Planned, Step, Measured, Sampled, Saved)
 _ON_A_FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 # Hours of steps.
 _HELD_BACK = 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -29,6 +29,10 @@ class Watch:
     def phase(self, name: str) -> Iterator[None]:
         with self._peaks.phase(name), self._timed(name):
             yield
+
+    def memory(self, name: str) -> AbstractContextManager[None]:
+        """Something that is no part of a step, and yet takes memory."""
+        return self._peaks.phase(name)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -59,3 +63,6 @@ class Watch:
 
     def take_peaks(self) -> dict[str, float]:
         return self._peaks.take()
+
+    def take_retries(self) -> int:
+        return self._peaks.retries()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from accelerate import Accelerator
 
 import engines
 from engines.base import Engine, Sound, Trainable
+from engines.errors import EngineError
 from finetune import bases, runs
+from finetune.fitting.probes import clips_to_probe
 from finetune.hearing import models
 from finetune.jobs.events import Event, Said
 from finetune.jobs.worker import Job
@@ -28,10 +31,12 @@ from finetune.spoken_samples import sentences_for
 from finetune.training import checkpoints, devices, finishing, memory, settling, weights
 from finetune.training.features import Store, gather, place_for
 from finetune.training.judging import Judge
+from finetune.training.lookout import Lookout, looking_out
 from finetune.training.loop import Lessons, Loop
 from finetune.training.material import Material, of_project
 from finetune.training.recompute import forget_activations
 from finetune.training.settling import Settled
+from finetune.training.sizing import Sizing, facts_of, task_of
 from finetune.training.told import Told
 from finetune.training.trial import Stage, Trial
 from voices import files
@@ -60,6 +65,11 @@ class _Places:
     def features(self) -> Path:
         return self.root / "cache" / "features"
 
+    @property
+    def fits(self) -> Path:
+        """What was measured of memory."""
+        return self.root / "cache" / "fits"
+
     def project(self, project_id: str) -> Path:
         return self.root / "projects" / project_id
 
@@ -86,7 +96,7 @@ def train(job: Job, run: RunFolder) -> str:
         say = Told(job.say, run.history_path)
     say(Said(f"It computes on {device.value} ({device.reason}), in {precision.value}"
              f" ({precision.reason})."))  # fmt: skip
-    return _Training(job, run, plan, accelerator, say).do()
+    return _Training(job, run, plan, accelerator, precision.value, say).do()
 
 
 class _Training:
@@ -98,10 +108,13 @@ class _Training:
         run: RunFolder,
         plan: Plan,
         accelerator: Accelerator,
+        precision: str,
         say: Callable[[Event], None],
     ) -> None:
         self._job, self._run, self._plan = job, run, plan
-        self._accelerator, self._say = accelerator, say
+        self._accelerator, self._precision = accelerator, precision
+        self._lookout = Lookout(say, run.machine_path, accelerator.device)
+        self._say = self._lookout.say
         self._places = _Places(run)
         self._engine: Engine = engines.find(plan.engine)
 
@@ -114,6 +127,7 @@ class _Training:
         trainable.forget_features()
         memory.free()
         self._make_ready(trainable)
+        settled, ran_out = self._size(trainable, lessons, settled, material)
         self._refuse_without_room(trainable, settled)
         judge = self._judge(material)
         reference = find_reference(material.train, material.sound, judge.print_of)
@@ -125,11 +139,13 @@ class _Training:
         )
         loop = Loop(
             *(self._run, trainable, lessons, settled, self._accelerator, trial),
-            *(self._say, self._wishes),
+            *(self._say, self._wishes, ran_out),
         )
-        loop.run()
         if not self._accelerator.is_main_process:
+            loop.run()
             return ""
+        with looking_out(self._lookout, self._run.path):
+            loop.run()
         return self._finish(trainable, loop, stage, reference, base)
 
     # ---- What it learns from ----
@@ -181,11 +197,41 @@ class _Training:
 
     def _make_ready(self, trainable: Trainable) -> None:
         trainable.network.train()
-        if self._plan.train.recompute:
-            forget_activations(trainable.blocks())
         if self._plan.continues:
             before = RunFolder(self._run.path.with_name(self._plan.continues))
             self._start_from(before, trainable)
+
+    def _size(
+        self, trainable: Trainable, lessons: Lessons, settled: Settled, material: Material
+    ) -> tuple[Settled, Callable[[int], None]]:
+        """
+        Settle how it computes on this device, and who learns of it when memory runs out.
+
+        What a person left open is measured.
+        """
+        settings, lengths = settled.settings, lessons.store.lengths
+        if self._plan.train.micro_batch:
+            if settings.recompute == "yes":
+                forget_activations(trainable.blocks())
+            return settled, _learn_nothing
+        sentence = sentences_for(material.language, self._plan.sentences)[0]
+        voice = material.sound(material.train[0])
+        sizing = Sizing(
+            *(trainable, settings, self._accelerator, self._precision),
+            facts_of(trainable, self._engine, self._plan, self._accelerator.device),
+            self._places.fits,
+            partial(trainable.speak, sentence, material.language, voice, settings.seed),
+        )
+        task = task_of(lengths, settings.batch, self._accelerator.num_processes)
+        sized = sizing.choose(lessons.items(clips_to_probe(lengths), settings.seed, 0), task)
+        self._say(sized.event)
+        if sized.is_hopeless:
+            raise EngineError(
+                f"{self._engine.title} does not fit into the memory there is. {sized.reasons[0]}",
+                "Or try it all the same, one clip at a time: --micro-batch 1.",
+            )
+        settings = replace(settings, micro_batch=sized.option.micro_batch)
+        return replace(settled, settings=settings), sizing.ran_out
 
     def _start_from(self, before: RunFolder, trainable: Trainable) -> None:
         begun = checkpoints.are_there(self._run)
@@ -283,6 +329,10 @@ class _Training:
 
 
 _PLACES = {"gpu": "GPU", "memory": "computer's memory", "disk": "disk"}
+
+
+def _learn_nothing(clips: int) -> None:
+    """Memory ran out at a size that a person chose: that says nothing about the planner's."""
 
 
 def _say_nothing(event: Event) -> None:

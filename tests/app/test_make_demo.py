@@ -50,6 +50,71 @@ def test_a_name_alone_becomes_a_voice_that_speaks_like_the_demo(made):
     assert like > 0.75  # another person's voice is below
 
 
+def test_what_a_training_would_take_is_told_beforehand(made):
+    home, _ = made
+
+    told = facts(home, "plan", "--project", "Demo", "--engine", "pocket", "--effective-batch", 12)
+
+    chosen = told["chosen"]
+    assert not told["estimate"] and told["fits"]
+    assert chosen["micro_batch"] * chosen["accumulation"] >= told["batch"] == 12
+    assert chosen["taken_mb"] <= told["room"]["budget_mb"]
+    assert set(chosen["peaks_mb"]) == {
+        *("model first", "model more", "model change", "speaking")
+    } - ({"model more"} if chosen["accumulation"] == 1 else set())
+    assert told["seconds"] == pytest.approx(told["steps"] * 12 / chosen["clips_per_second"])
+    assert [each["rule"] for each in told["rates"]] == ["square root", "linear"]
+    assert any("clips at once" in each for each in told["reasons"])
+
+
+def test_a_card_that_is_not_at_hand_is_estimated_and_said_to_be(made):
+    home, _ = made
+
+    told = facts(home, "plan", "--project", "Demo", "--engine", "pocket", "--gpu-gib", 2)
+    shown = run(home, "plan", "--project", "Demo", "--engine", "pocket", "--gpu-gib", 2)
+
+    assert told["estimate"] and told["chosen"]["precision"] == "bf16"
+    assert told["chosen"]["clips_per_second"] is None and told["seconds"] is None
+    assert told["room"]["total_mb"] == pytest.approx(2 * 2**30 / 1e6, abs=0.1)
+    assert "This is an estimate" in shown.stdout and "unknown" in shown.stdout
+
+
+def test_an_older_card_is_told_to_compute_in_fp16(made):
+    home, _ = made
+
+    told = facts(
+        *(home, "plan", "--project", "Demo", "--engine", "pocket", "--gpu-gib", 8),
+        *("--compute-capability", "7.5", "--recompute", "no"),
+    )
+
+    assert told["chosen"]["precision"] == "fp16" and not told["alternatives"]
+
+
+def test_the_same_training_is_searched_for_by_trying(made):
+    home, _ = made
+
+    told = facts(
+        *(home, "plan", "--project", "Demo", "--engine", "pocket", "--batch", 4),
+        *("--recompute", "no", "--search"),
+    )
+
+    assert told["probes"] <= 8 and told["chosen"]["micro_batch"] == 4
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        (("--search", "--gpu-gib", 8), "--search tries on this computer"),
+        (("--gpu-gib", 8, "--compute-capability", "new"), "no compute capability"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_a_sentence(made, typed, reason):
+    home, _ = made
+
+    with pytest.raises(SettingsError, match=reason):
+        run(home, "plan", "--project", "Demo", "--engine", "pocket", *typed)
+
+
 def test_the_words_of_the_demo_are_those_of_its_script(made):
     home, _ = made
 

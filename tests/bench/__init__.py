@@ -16,6 +16,10 @@ The benchmarks: every measured promise, measured again by one command.
       pocket_people.py, pocket_making.py, pocket_speaking.py   who speaks: natural, and the voice
       pocket_judges.py, pocket_scores.py, pocket_picture.py    who listens, scores, spectrograms
       pocket_again.py   the base made twice, and killed on its way
+    planner.py    what fits: told and measured, and beside the rules of other programs
+      planner_engines.py, planner_cases.py   trainings that are measured, and made up
+      planner_rules.py, planner_ours.py, planner_table.py   who chooses, and what it comes to
+      planner_gpu.py   the same on a GPU
     monitor.py    what watches the GPUs, over a driver that misbehaves
     mutants.py    faults seeded into the code (seeds.py lists them): each must turn a test red
 

@@ -21,6 +21,7 @@ KNOWN = {
     "trainer": "tests.bench.trainer",
     "resume": "tests.bench.resume",
     "pocket": "tests.bench.pocket",
+    "planner": "tests.bench.planner",
     "monitor": "tests.bench.monitor",
 }
 HEADS = ("Date", "Machine", "Command", "Figure", "Value", "Limit")

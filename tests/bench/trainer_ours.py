@@ -78,7 +78,7 @@ def _settings(task: Task) -> TrainSettings:
         decay="constant",
         weight_decay=0.01,
         clip_norm=0.0,
-        recompute=task.recompute,
+        recompute="yes" if task.recompute else "no",
         device=task.device,
         threads=task.threads,
         listen_every=10**9,

@@ -72,7 +72,8 @@ def test_the_highest_peak_of_each_phase_is_told_once(monkeypatch):
     found = iter([3e6, 5e6, 1e6, 7e6])
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: next(found))
-    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 9e6)
+    reserved = iter([4e6, 9e6, 9e6, 8e6])
+    monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda: next(reserved))
     peaks = memory.Peaks(torch.device("cuda"))
 
     for name in ("forward", "forward", "forward", "backward"):
@@ -81,3 +82,12 @@ def test_the_highest_peak_of_each_phase_is_told_once(monkeypatch):
 
     assert peaks.take() == {"forward": 5.0, "backward": 7.0, "reserved": 9.0}
     assert peaks.take() == {}
+
+
+def test_retries_are_counted_from_one_time_to_the_next(monkeypatch):
+    counts = iter([2, 2, 7])
+    monkeypatch.setattr(torch.cuda, "memory_stats", lambda: {"num_alloc_retries": next(counts)})
+    peaks = memory.Peaks(torch.device("cuda"))
+
+    assert [peaks.retries() for _ in range(3)] == [2, 0, 5]
+    assert memory.Peaks(torch.device("cpu")).retries() == 0

@@ -65,7 +65,7 @@ def test_what_the_gpu_still_computes_is_told_the_next_time(monkeypatch):
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 2e6)
-    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 4e6)
+    monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda: 4e6)
     watch = Watch(torch.device("cuda"))
     with watch.phase("forward"):
         pass
@@ -73,4 +73,7 @@ def test_what_the_gpu_still_computes_is_told_the_next_time(monkeypatch):
     assert watch.take(1) == {}
     done.append(True)
     assert watch.take(1) == {"forward": 7.0}
-    assert watch.take_peaks() == {"forward": 2.0, "reserved": 4.0}
+    with watch.memory("hearing"):
+        pass
+    assert watch.take_peaks() == {"forward": 2.0, "hearing": 2.0, "reserved": 4.0}
+    assert watch.take(1) == {}

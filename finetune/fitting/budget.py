@@ -1,0 +1,71 @@
+"""How much of a card a training may take: what is free now, less what others may yet want."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GIB = 2**30
+# A desktop that opens one more window takes some; an out-of-memory costs more than this.
+_HEADROOM_BYTES, _HEADROOM_SHARE = 0.5 * GIB, 0.04
+# Windows moves memory of a full card into the computer's instead of refusing it, and everything
+# becomes many times slower: keep further away.
+_HEADROOM_ON_WINDOWS = 0.9 * GIB
+# What CUDA and its libraries hold before any tensor is there; measured where a card is at hand.
+CONTEXT_BYTES = int(0.45 * GIB)
+# Pieces of freed memory that fit nothing else; measured where a card is at hand.
+FRAGMENTED = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What tensors may take of a device."""
+
+    total: int
+    free: int
+    """Before this training is there, of everybody's."""
+    headroom: int
+    context: int = 0
+    fragmented: float = 1.0
+    """What the allocator reserves for each byte that tensors hold."""
+
+    @property
+    def budget(self) -> int:
+        """What the whole process may take."""
+        return self.free - self.headroom
+
+    @property
+    def for_tensors(self) -> int:
+        return max(0, int((self.budget - self.context) / self.fragmented))
+
+    def taken(self, tensors: int) -> int:
+        """What the process takes when tensors hold so much."""
+        return int(tensors * self.fragmented) + self.context
+
+    @property
+    def share(self) -> float:
+        """How much of the card the allocator may reserve, so that it refuses before it spills."""
+        return max(0.0, min(1.0, (self.budget - self.context) / self.total))
+
+
+def of_card(
+    total: int,
+    free: int,
+    *,
+    windows: bool = False,
+    context: int = CONTEXT_BYTES,
+    fragmented: float = FRAGMENTED,
+) -> Room:
+    """The room on a GPU of which so much is free."""
+    headroom = _HEADROOM_BYTES + _HEADROOM_SHARE * total
+    if windows:
+        headroom = max(headroom, _HEADROOM_ON_WINDOWS)
+    return Room(total, free, int(headroom), context, fragmented)
+
+
+def of_computer(total: int, available: int, beside: int = 0) -> Room:
+    """
+    The room in main memory: half a gibibyte and a tenth are left to everything else.
+
+    `beside` is what this process takes that is no tensor.
+    """
+    return Room(total, available, int(_HEADROOM_BYTES + available / 10), beside)
