@@ -99,9 +99,11 @@ class _Bench:
         natural = judges.understand(self._texts, self._natural_sounds, "natural")
         said = judges.understand(self._texts, sounds, "spoken")
         copied = judges.understand(self._texts, spoken.copies, "copied")
+        learned = judges.understand(self._texts, spoken.learned_copies, "copied by the voice")
         figures = {"taught_s": pocket_making.of_demo().seconds, **_words(natural, said)}
         figures["wer_ratio"] = scores.word_error(said) / scores.word_error(natural)
         figures["copy_ratio"] = scores.word_error(copied) / scores.word_error(natural)
+        figures["copy_ratio_learned"] = scores.word_error(learned) / scores.word_error(natural)
         others = {**self._middles, **self._human_middle()}
         alike = _alike(judges.prints(sounds), judges.prints(self._natural_sounds), others)
         return together([Measured(figures), alike])
@@ -279,7 +281,8 @@ def _voice_figures(suffix: str, limits: dict[str, str]) -> Iterable[Figure]:
         "wer_ratio": "spoken to natural",
         "wer_gap": "spoken less natural",
         "wer_gap_se": "how far that would be off with other sentences (standard error)",
-        "copy_ratio": "natural speech that went through the vocoder, to natural",
+        "copy_ratio": "natural speech that went through the base's vocoder, to natural",
+        "copy_ratio_learned": "and through that of the voice, which learned from drawn bands",
         "similarity": "mean cosine of its voice prints to the middle of the natural",
         "similarity_natural": "of the natural prints to their own middle",
         "similarity_margin": "that the other voices it is most like are less like it",

@@ -22,6 +22,7 @@ from engines.base import Sound
 from engines.pocket.facts import RATE, WEIGHTS
 from tests.bench.pocket_making import Made
 from tests.bench.record import CannotMeasure
+from voices import shipped
 
 _ROOT = Path(__file__).parents[2]
 _PATIENCE_S = 1800.0
@@ -30,10 +31,13 @@ _THREADS = "1"
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What a voice said, and natural speech that went through its vocoder."""
+    """What a voice said, and natural speech that went through vocoders."""
 
     sounds: tuple[Sound, ...]
     copies: tuple[Sound, ...]
+    """By the base's vocoder, which never heard this voice."""
+    learned_copies: tuple[Sound, ...]
+    """By the voice's own, which has learned to make the best of bands that are drawn."""
     load_s: float
     seconds: tuple[float, ...]
     """How long each sentence took."""
@@ -56,6 +60,7 @@ def speak(made: Made, texts: Sequence[str], natural: Sequence[Sound], folder: Pa
     task = {
         **{"engine": str(made.engine), "reference": str(made.reference), "folder": str(folder)},
         **{"texts": [texts[0], *texts], "natural": len(natural)},
+        "base": str(shipped.base("pocket", "english")),
     }
     path = folder / "task.json"
     path.write_text(json.dumps(task), encoding="utf-8")
@@ -64,6 +69,7 @@ def speak(made: Made, texts: Sequence[str], natural: Sequence[Sound], folder: Pa
     return Spoken(
         tuple(_read(folder / f"spoken-{number}.wav") for number in range(len(texts) + 1)),
         tuple(_read(folder / f"copy-{number}.wav") for number in range(len(natural))),
+        tuple(_read(folder / f"learned-copy-{number}.wav") for number in range(len(natural))),
         told["load_s"],
         tuple(told["seconds"]),
     )
@@ -103,9 +109,11 @@ def main(path: Path) -> int:
         sound = speaking.speak(network, text, like, seed=number)
         seconds.append(time.perf_counter() - began)
         _write(folder / f"spoken-{number}.wav", sound)
+    base, _ = saving.load(Path(task["base"]), dropout=0.0)
     for number in range(task["natural"]):
-        sound = _copied(network.vocoder, _read(folder / f"natural-{number}.wav"), number)
-        _write(folder / f"copy-{number}.wav", sound)
+        natural = _read(folder / f"natural-{number}.wav")
+        for name, net in (("copy", base), ("learned-copy", network)):
+            _write(folder / f"{name}-{number}.wav", _copied(net.vocoder, natural, number))
     told = {"load_s": load_s, "seconds": seconds}
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
     return 0
