@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engines.errors import EngineError
+from engines.errors import EngineError, SettingsError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,6 +108,8 @@ class Engine(Protocol):
     Formats of other programs that a voice of it can be written in, and the module that does it:
     `python -m MODULE ENGINE_FOLDER REFERENCE NAME TARGET`, in a process of its own.
     """
+    own_form: str
+    """The one of `exports` that its own tools load; "" when they load the folder as it is."""
     settings: type[Checked]
     """What can be chosen for a training with this engine, beside what holds for every engine."""
     advised: Mapping[str, float]
@@ -137,6 +139,14 @@ class Engine(Protocol):
 
     def load(self, base: Path, settings: Checked) -> Trainable:
         """Bring a converted base into memory, ready to train and to speak. Only in a job."""
+
+    def open_voice(self, folder: Path, device: str = "cpu") -> Speaking:
+        """
+        Bring into memory what `Trainable.save` wrote, to speak only. Heavy: for the speaker.
+
+        A folder may come from a stranger: nothing in it is executed, and what is no voice of this
+        engine raises EngineError.
+        """
 
 
 class Trainable(Protocol):
@@ -185,10 +195,36 @@ class Trainable(Protocol):
         """The modules that may forget their activations and compute them again."""
 
     def save(self, folder: Path) -> None:
-        """Write the voice as the engine's own tools load it, into an empty folder."""
+        """Write what `open_voice` opens into an empty folder: safetensors and JSON, all it needs to
+        speak and nothing of where it was made."""
 
     def speak(self, text: str, language: str, reference: Sound, seed: int) -> Sound:
         """Say one sentence like the reference; the same seed says it the same way."""
+
+
+class Speaking(Protocol):
+    """
+    A finished voice in memory, one sentence at a time.
+
+    What it hears of a reference it keeps for the next sentences.
+    """
+
+    sample_rate: int
+    manners: Mapping[str, tuple[float, float, float]]
+    """What can be chosen while speaking, by name: the lowest, what it is unless chosen, the highest."""
+
+    def longest_text(self, language: str) -> int:
+        """How many characters of a language it says well in one call."""
+
+    def speak(
+        self, text: str, language: str, reference: Sound, seed: int, **manners: float
+    ) -> Sound:
+        """
+        Say one sentence like the reference.
+
+        On a processor the same folder, arguments and seed give the same samples wherever the
+        folder lies; raise SettingsError for a manner that it has not, or beyond its limits.
+        """
 
 
 def all_in(folder: Path, names: Sequence[str], title: str) -> list[Path]:
@@ -201,3 +237,21 @@ def all_in(folder: Path, names: Sequence[str], title: str) -> list[Path]:
             "Copy what is missing from where the base came from.",
         )
     return [folder / name for name in names]
+
+
+def chosen(
+    manners: Mapping[str, tuple[float, float, float]], given: Mapping[str, float]
+) -> dict[str, float]:
+    """Each of a voice's manners as it was chosen, or as it is unless chosen."""
+    for name, value in given.items():
+        if name not in manners:
+            known = ", ".join(manners) or "nothing"
+            raise SettingsError(
+                f"This voice has no {name} to choose.", f"What can be chosen is: {known}."
+            )
+        low, usual, high = manners[name]
+        if not low <= value <= high:
+            raise SettingsError(
+                f"{name} is {value:g}.", f"Choose from {low:g} to {high:g}; usual is {usual:g}."
+            )
+    return {name: given.get(name, usual) for name, (_, usual, _) in manners.items()}

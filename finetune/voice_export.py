@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import subprocess
 import sys
@@ -31,13 +32,14 @@ _log = logging.getLogger(__name__)
 
 def export_voice(run_voice: Path, target: Path, form: str = "") -> None:
     """
-    Copy a voice out as its engine's own tools load it, or in a form that its engine can write.
+    Write a voice out as its engine's own tools load it, or in another form that it can write.
 
     The folder appears when all of it is there. It must not exist, or be empty.
     """
     files.check_folder(run_voice)
     facts = json.loads((run_voice / FACTS).read_bytes())
-    module = _module_for(engines.find(facts["engine"]), form) if form else ""
+    engine = engines.find(facts["engine"])
+    module = _module_for(engine, form or engine.own_form)
     _check_target(target)
     _check_room(run_voice, target)
     with files.new_folder(target) as new:
@@ -53,7 +55,7 @@ def export_voice(run_voice: Path, target: Path, form: str = "") -> None:
 
 
 def _copy(run_voice: Path, new: Path) -> None:
-    """The weights, and the reference in `wavs/`: XTTS as Coqui's tools and AllTalk load it."""
+    """The engine's folder as it is, and the reference in `wavs/`."""
     import soundfile  # here, because what only asks for runs hears nothing
 
     shutil.copytree(run_voice / ENGINE, new, dirs_exist_ok=True)
@@ -64,6 +66,9 @@ def _copy(run_voice: Path, new: Path) -> None:
 
 
 def _module_for(engine: Engine, form: str) -> str:
+    """What writes a form; "" for the folder as it is."""
+    if not form:
+        return ""
     if form in engine.exports:
         return engine.exports[form]
     known = ", ".join(sorted(engine.exports))
@@ -88,6 +93,7 @@ def _write_as(module: str, run_voice: Path, name: str, new: Path) -> None:
     if done.returncode:
         _log.error("%s failed:\n%s", module, done.stderr)
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = re.sub(r"^[\w.]+Error: ", "", last)  # the class is in the log
         raise EngineError(
             f"The voice could not be written ({last}).", "Train it again, or report this."
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from engines.base import Base, Batch, Clip, Features, Item, Losses, Sound, Totals, all_in
+from engines.base import Base, Batch, Clip, Features, Item, Losses, Sound, Totals, all_in, chosen
 from engines.settings import Checked, setting
 
 RATE = 8000
@@ -101,6 +101,7 @@ class Learner:
     max_clip_seconds = 12.0
     half_on_processors = False
     exports: ClassVar[dict[str, str]] = {}
+    own_form = ""
     bases = (Base("blank", "CC0-1.0"),)
     base_files = ("learner.safetensors",)
     settings = LearnerSettings
@@ -123,6 +124,10 @@ class Learner:
         model = LearnerModel(settings)
         model.network.load_state_dict(load_file(base / "learner.safetensors"))
         return model
+
+    def open_voice(self, folder: Path, device: str = "cpu") -> LearnerVoice:
+        load_file(folder / "learner.safetensors")
+        return LearnerVoice()
 
 
 class LearnerModel:
@@ -182,8 +187,28 @@ class LearnerModel:
         save_file(self.network.state_dict(), folder / "learner.safetensors")
 
     def speak(self, text: str, language: str, reference: Sound, seed: int) -> Sound:
-        tone = np.sin(np.arange(len(text) * 400) * (0.1 + seed % 7 / 50)).astype(np.float32)
-        return Sound(tone / 2, RATE)
+        return _tone(text, seed)
+
+
+class LearnerVoice:
+    """A finished voice: a tone as long as the text, as high as its seed."""
+
+    sample_rate: int = RATE
+    manners: Mapping[str, tuple[float, float, float]] = MappingProxyType({})
+
+    def longest_text(self, language: str) -> int:
+        return 100
+
+    def speak(
+        self, text: str, language: str, reference: Sound, seed: int, **manners: float
+    ) -> Sound:
+        chosen(self.manners, manners)
+        return _tone(text, seed)
+
+
+def _tone(text: str, seed: int) -> Sound:
+    tone = np.sin(np.arange(len(text) * 400) * (0.1 + seed % 7 / 50)).astype(np.float32)
+    return Sound(tone / 2, RATE)
 
 
 class RivalsModel(LearnerModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from engines.base import Base, Batch, Clip, Features, Item, Sound, all_in
+from engines.base import Base, Batch, Clip, Features, Item, Sound, all_in, chosen
 from engines.errors import EngineError
 from engines.settings import Checked, setting
 
@@ -40,6 +40,7 @@ class Silent:
     max_clip_seconds = 20.0
     half_on_processors = False
     exports: ClassVar[dict[str, str]] = {}
+    own_form = ""
     bases = (Base("silence", "CC0-1.0"),)
     base_files = (FILE,)
     settings: type[Checked] = SilentSettings
@@ -63,6 +64,11 @@ class Silent:
 
     def load(self, base: Path, settings: Checked) -> SilentModel:
         return SilentModel(json.loads((base / FILE).read_text())["level"], settings)
+
+    def open_voice(self, folder: Path, device: str = "cpu") -> SilentVoice:
+        if not (folder / FILE).is_file():
+            raise EngineError(f"{folder.name} is no silent voice.", "Open one that is.")
+        return SilentVoice()
 
 
 class SilentModel:
@@ -105,9 +111,28 @@ class SilentModel:
         (folder / FILE).write_text(json.dumps({"level": self.network.level.item()}))
 
     def speak(self, text: str, language: str, reference: Sound, seed: int) -> Sound:
-        seconds = len(text) / CHARACTERS_PER_SECOND * self.patience
-        samples = round(seconds * Silent.sample_rate)
-        return Sound(np.zeros(samples, dtype=np.float32), Silent.sample_rate)
+        return _silence(text, self.patience)
+
+
+class SilentVoice:
+    """A finished voice; it needs no torch."""
+
+    sample_rate: int = Silent.sample_rate
+    manners: Mapping[str, tuple[float, float, float]] = MappingProxyType({"speed": (0.5, 1.0, 2.0)})
+
+    def longest_text(self, language: str) -> int:
+        return 100
+
+    def speak(
+        self, text: str, language: str, reference: Sound, seed: int, **manners: float
+    ) -> Sound:
+        return _silence(text, 1 / chosen(self.manners, manners)["speed"])
+
+
+def _silence(text: str, patience: float) -> Sound:
+    seconds = len(text) / CHARACTERS_PER_SECOND * patience
+    samples = round(seconds * Silent.sample_rate)
+    return Sound(np.zeros(samples, dtype=np.float32), Silent.sample_rate)
 
 
 def _network(level: float) -> Any:

@@ -28,11 +28,12 @@ from finetune.jobs.events import Measured, Sampled, Saved, Step, to_line
 from finetune.jobs.folder import JobFolder
 from finetune.jobs.worker import Job, StopWork, run
 from finetune.runs import RunFolder, read_plan
-from tests.silent import Silent
+from tests.silent import Silent, SilentVoice
 from tests.stores import add_recording
 from voices import files
 
 NAME = "trainee"
+VOICE = b"voice"
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Trainee(Silent):
     base_files = ("model.bin", "config.json")
     half_on_processors = False
     exports: ClassVar[dict[str, str]] = {}
+    own_form = ""
     bases = (
         Base("first", "Learner's Licence", 12, "somebody/trainee"),
         Base("second", "Learner's Licence"),
@@ -74,6 +76,11 @@ class Trainee(Silent):
         if b"weights" not in (base / "model.bin").read_bytes():
             raise EngineError("model.bin holds no weights.", "Choose another base.")
         (folder / "model.safetensors").write_bytes((base / "model.bin").read_bytes())
+
+    def open_voice(self, folder: Path, device: str = "cpu") -> SilentVoice:
+        if (folder / "model.bin").read_bytes() != VOICE:
+            raise EngineError("model.bin holds no voice.", "Open one that does.")
+        return SilentVoice()
 
 
 ENGINE = Trainee()
@@ -148,10 +155,10 @@ def finish(folder):
     """Lay a voice down, with a second of sound to speak like."""
     with files.new_folder(folder.voice) as new:
         (new / "engine").mkdir()
-        (new / "engine" / "model.bin").write_bytes(b"voice")
+        (new / "engine" / "model.bin").write_bytes(VOICE)
         tone = np.sin(np.arange(22050) / 9) / 2
         soundfile.write(new / "reference.flac", tone, 22050)
-        files.write_json(new / "voice.json", {"v": 1})
+        files.write_json(new / "voice.json", {"v": 1, "engine": NAME})
 
 
 def _save(folder, step):

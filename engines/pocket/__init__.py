@@ -14,7 +14,7 @@ from engines.pocket.settings import PocketSettings
 from engines.settings import Checked
 
 if TYPE_CHECKING:
-    from engines.base import Trainable
+    from engines.base import Speaking, Trainable
 
 _NEEDED = ("torch", "safetensors", "scipy")
 
@@ -34,6 +34,7 @@ class Pocket:
     bases = (Base("english", "Apache-2.0", shipped=True),)
     base_files = (facts.WEIGHTS, facts.CONFIG)
     exports: Mapping[str, str] = MappingProxyType({"piper": "engines.pocket.piper"})
+    own_form = ""
     settings: type[Checked] = PocketSettings
     # With three minutes of clips the check loss falls for 100 to 300 steps, and the sound gets
     # clearer until the rate has fallen. The average over 50 steps is as clear long before: of a
@@ -62,6 +63,11 @@ class Pocket:
 
         assert isinstance(settings, PocketSettings)
         return PocketModel(base, settings)
+
+    def open_voice(self, folder: Path, device: str = "cpu") -> Speaking:
+        from engines.pocket.speaking import Voice
+
+        return Voice(folder, device)
 
 
 ENGINE = Pocket()

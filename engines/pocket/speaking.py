@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
 
-from engines.base import Sound
+from engines.base import Sound, chosen
+from engines.errors import EngineError
+from engines.pocket import saving
 from engines.pocket import sound as heard
 from engines.pocket.acoustic import PITCH_SPREAD, Frames
 from engines.pocket.facts import HOP, PITCH_IN_MANNER, RATE
 from engines.pocket.features import manner
 from engines.pocket.network import PocketNetwork
 from engines.pocket.phones import sounds_of
+from engines.references import References
 
 LOUDEST = 0.98
 _LONGEST = 5.0
 """Natural logarithm of frames: no sound takes more than two seconds."""
+_LONGEST_TEXT = 240
+"""Characters in 16 s, its longest clips: the slowest of its teachers speaks 14.7 a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +68,37 @@ def _drawn(network: PocketNetwork, rows: torch.Tensor, like: Manner, pace: float
 def _audible(samples: heard.Floats) -> heard.Floats:
     loudest = float(np.abs(samples).max(initial=0.0))
     return samples * np.float32(LOUDEST / loudest) if loudest > LOUDEST else samples
+
+
+class Voice:
+    """A finished voice that speaks one sentence at a time; what it heard of a reference it keeps."""
+
+    sample_rate: int = RATE
+    manners: Mapping[str, tuple[float, float, float]] = MappingProxyType({"speed": (0.5, 1.0, 2.0)})
+
+    def __init__(self, folder: Path, device: str) -> None:
+        self._network = _opened(folder).to(device)
+        self._references = References(Manner.of)
+
+    def longest_text(self, language: str) -> int:
+        """Nothing in its networks ends there, but longer ones it has not learned from."""
+        return _LONGEST_TEXT
+
+    def speak(
+        self, text: str, language: str, reference: Sound, seed: int, **manners: float
+    ) -> Sound:
+        pace = chosen(self.manners, manners)["speed"]
+        like = self._references.heard(reference)
+        found: Sound = speak(self._network, text, like, seed, pace)
+        return found
+
+
+def _opened(folder: Path) -> PocketNetwork:
+    try:
+        network, _ = saving.load(folder, dropout=0.0)
+        return network
+    except EngineError as error:
+        raise EngineError(
+            f"The voice cannot be opened. {error.what}",
+            "Take it once more from where it came from, or from its run.",
+        ) from error

@@ -14,7 +14,7 @@ from engines.xtts import facts
 from engines.xtts.settings import XttsSettings
 
 if TYPE_CHECKING:
-    from engines.base import Trainable
+    from engines.base import Speaking, Trainable
 
 _NEEDED = ("torch", "torchaudio", "TTS", "tokenizers", "safetensors", "peft")
 
@@ -45,7 +45,8 @@ class Xtts:
         *("model.pth", "config.json", "vocab.json", "dvae.pth", "mel_stats.pth"),
         "speakers_xtts.pth",
     )
-    exports: Mapping[str, str] = MappingProxyType({})
+    exports: Mapping[str, str] = MappingProxyType({"coqui": "engines.xtts.coqui"})
+    own_form = "coqui"
     settings: type[Checked] = XttsSettings
     # The published recipe takes 5e-6 at an effective batch of 252, made for hours of speech and
     # days of training. With the minutes people have, that is a handful of steps; those who
@@ -76,6 +77,11 @@ class Xtts:
 
         assert isinstance(settings, XttsSettings)
         return XttsModel(base, settings)
+
+    def open_voice(self, folder: Path, device: str = "cpu") -> Speaking:
+        from engines.xtts.voice import Voice
+
+        return Voice(folder, device)
 
 
 ENGINE = Xtts()

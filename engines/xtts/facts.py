@@ -80,3 +80,12 @@ SPOKEN: dict[str, Range] = {
     "sound_norm_refs": (0, 1),
 }
 """How it speaks unless told otherwise."""
+
+MANNERS: dict[str, Range] = {
+    "temperature": (0.05, 1.5),
+    "repetition_penalty": (1, 20),
+    "top_k": (1, 200),
+    "top_p": (0.05, 1),
+    "speed": (0.5, 2),
+}
+"""What a person may choose of it while a voice speaks: beyond, it only stammers or rushes."""

@@ -19,6 +19,7 @@ from TTS.tts.layers.xtts.tokenizer import VoiceBpeTokenizer
 from TTS.tts.models.xtts import Xtts
 
 from engines.errors import EngineError
+from engines.xtts.convert import clean_config
 
 Shapes = dict[str, tuple[int, ...]]
 Speakers = dict[str, dict[str, torch.Tensor]]
@@ -57,8 +58,8 @@ def speakers(folder: Path) -> Speakers:
 
 
 def read_config(folder: Path) -> XttsConfig:
-    """Read a cleaned config.json as coqui-tts's own record."""
-    given = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    """Read a config.json as coqui-tts's own record; a stranger's voice may have one not cleaned."""
+    given = clean_config(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     args, audio = XttsArgs(**given.pop("model_args")), XttsAudioConfig(**given.pop("audio"))
     return XttsConfig(model_args=args, audio=audio, **given)
 

@@ -1,4 +1,4 @@
-"""A voice as coqui-tts itself and AllTalk load it: one folder, for speaking only."""
+"""A finished voice on disk, for speaking only: safetensors and JSON, named as a base's are."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from TTS.tts.configs.xtts_config import XttsArgs, XttsAudioConfig, XttsConfig
+from safetensors.torch import save_file
 
-from engines.xtts import facts, loading
 from engines.xtts.adapters import merged_state
+
+WEIGHTS = "model.safetensors"
+# Converted bases have them so already: cleaned, and nothing of any computer in them.
+_AS_THE_BASE_HAS_THEM = ("config.json", "vocab.json", "speakers.safetensors", "speakers.json")
 
 
 def save(xtts: Any, base: Path, folder: Path) -> None:
     """
-    Write model.pth, config.json, vocab.json and speakers_xtts.pth into an empty folder.
+    Write a voice into an empty folder; what only trains (the DVAE) is not in it.
 
     Additions of LoRA are worked into the weights; the model that is trained stays as it is.
     """
-    torch.save({"model": weights(xtts)}, folder / "model.pth")
-    public_config(xtts.config).save_json(str(folder / "config.json"))
-    shutil.copyfile(base / "vocab.json", folder / "vocab.json")
-    torch.save(loading.speakers(base), folder / "speakers_xtts.pth")
+    save_file(weights(xtts), folder / WEIGHTS)
+    for name in _AS_THE_BASE_HAS_THEM:
+        shutil.copyfile(base / name, folder / name)
 
 
 def weights(xtts: Any) -> dict[str, torch.Tensor]:
@@ -34,16 +36,6 @@ def weights(xtts: Any) -> dict[str, torch.Tensor]:
         "mel_stats": xtts.mel_stats,
     }
     return {name: _plain(value) for name, value in state.items()}
-
-
-def public_config(config: XttsConfig) -> XttsConfig:
-    """Make the config anew from what was read, so that nothing of this computer is in it."""
-    return XttsConfig(
-        model_args=XttsArgs(**{name: config.model_args[name] for name in facts.MODEL_ARGS}),
-        audio=XttsAudioConfig(**{name: config.audio[name] for name in facts.AUDIO}),
-        languages=list(config.languages),
-        **{name: config[name] for name in facts.SPOKEN},
-    )
 
 
 def _plain(value: torch.Tensor) -> torch.Tensor:

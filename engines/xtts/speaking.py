@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ SHORTEST_REFERENCE_SECONDS = 0.33
 _CLIP_RATE = 22050
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the model hears of a reference: how it speaks, and how it sounds."""
+
+    latents: torch.Tensor
+    speaker: torch.Tensor
+
+
 def speak(xtts: Any, text: str, language: str, reference: Sound, seed: int) -> Sound:
     """
     Say a sentence like the reference; the same seed says it the same way.
@@ -29,18 +38,45 @@ def speak(xtts: Any, text: str, language: str, reference: Sound, seed: int) -> S
     Nothing of it stays: the model is left in its mode and on its devices, with the same names,
     and what anybody else draws by chance is as if nothing had been said.
     """
-    codes = CODES_AT_LEAST + CODES_PER_TOKEN * _count_tokens(xtts, text, language)
+    with at_rest(xtts):
+        return say(xtts, text, language, listen(xtts, reference), seed, usual_manner(xtts.config))
+
+
+def listen(xtts: Any, reference: Sound) -> Heard:
+    """Listen to a reference, with the model at rest."""
     audio = _prepared(reference, xtts.config)
-    with ExitStack() as stack:
-        stack.enter_context(quietly())
-        stack.enter_context(own_chance(seed))
-        stack.enter_context(_resting(xtts.gpt))
-        stack.enter_context(_decoder_beside(xtts))
-        stack.enter_context(_in_full_precision(xtts))
-        latents, speaker = _voice(xtts, audio)
-        stack.enter_context(_able_to_speak(xtts.gpt, codes))
-        spoken = xtts.inference(text, language, latents, speaker, **_manner(xtts.config))["wav"]
+    latents = xtts.get_gpt_cond_latents(
+        audio,
+        _CLIP_RATE,
+        length=xtts.config.gpt_cond_len,
+        chunk_length=xtts.config.gpt_cond_chunk_len,
+    )
+    return Heard(latents, xtts.get_speaker_embedding(audio, _CLIP_RATE))
+
+
+def say(
+    xtts: Any, text: str, language: str, like: Heard, seed: int, manner: Mapping[str, float]
+) -> Sound:
+    """Say a sentence like what was heard, with the model at rest."""
+    codes = CODES_AT_LEAST + CODES_PER_TOKEN * _count_tokens(xtts, text, language)
+    # transformers refuses a whole number where it expects a share.
+    how = {name: (int if name == "top_k" else float)(value) for name, value in manner.items()}
+    with own_chance(seed), _able_to_speak(xtts.gpt, codes):
+        spoken = xtts.inference(text, language, like.latents, like.speaker, **how)["wav"]
     return Sound(np.ascontiguousarray(spoken, np.float32), xtts.args.output_sample_rate)
+
+
+def usual_manner(config: Any) -> dict[str, float]:
+    """How it speaks unless told otherwise."""
+    names = ("temperature", "length_penalty", "repetition_penalty", "top_k", "top_p")
+    return {name: config[name] for name in names}
+
+
+@contextmanager
+def at_rest(xtts: Any) -> Iterator[None]:
+    """Let it listen and speak, in whatever mode and precision it is, and wherever its parts are."""
+    with quietly(), _resting(xtts.gpt), _decoder_beside(xtts), _in_full_precision(xtts):
+        yield
 
 
 def _count_tokens(xtts: Any, text: str, language: str) -> int:
@@ -73,24 +109,6 @@ def _prepared(reference: Sound, config: Any) -> torch.Tensor:
     if config.sound_norm_refs:
         audio = audio / audio.abs().max().clamp(min=1e-8) * 0.75
     return audio
-
-
-def _voice(xtts: Any, audio: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the model hears of the reference: how it speaks, and how it sounds."""
-    latents = xtts.get_gpt_cond_latents(
-        audio,
-        _CLIP_RATE,
-        length=xtts.config.gpt_cond_len,
-        chunk_length=xtts.config.gpt_cond_chunk_len,
-    )
-    return latents, xtts.get_speaker_embedding(audio, _CLIP_RATE)
-
-
-def _manner(config: Any) -> dict[str, float]:
-    names = ("temperature", "length_penalty", "repetition_penalty", "top_k", "top_p")
-    # transformers refuses a whole number where it expects a share.
-    kinds = {"top_k": int}
-    return {name: kinds.get(name, float)(config[name]) for name in names}
 
 
 # -- Leaving no trace --------------------------------------------------------------------------
@@ -126,13 +144,13 @@ def _resting(gpt: torch.nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _decoder_beside(xtts: Any) -> Iterator[None]:
-    """What makes sound of codes is only on the device while it is needed."""
-    decoder, device = xtts.hifigan_decoder, xtts.device
-    decoder.eval()
+    """What makes sound of codes is beside the rest while it is needed, in a training only then."""
+    decoder = xtts.hifigan_decoder.eval()
+    before = next(decoder.parameters()).device
     try:
-        yield decoder.to(device)
+        yield decoder.to(xtts.device)
     finally:
-        decoder.to("cpu")
+        decoder.to(before)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A finished voice: what the engine's own tools load, and beside it what tells where it is from."""
+"""A finished voice: what the engine opens to speak, and beside it what tells where it is from."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import engines
-from engines.base import Clip, Engine, Item, Sound, Trainable
-from engines.errors import EngineError
+from engines.base import Clip, Engine, Item, Sound, Speaking, Trainable, chosen
+from engines.errors import EngineError, SettingsError
 from tests.silent import ENGINE
 
 
@@ -51,6 +51,7 @@ def test_every_listed_engine_states_its_facts():
         assert engine.base_files and engine.settings()
         assert {"learning_rate", "batch"} <= engine.advised.keys()
         assert engine.advised.keys() & {"epochs", "steps"}
+        assert engine.own_form in ("", *engine.exports)
 
 
 def test_what_is_no_base_is_refused_in_words(tmp_path):
@@ -92,12 +93,15 @@ def test_the_whole_way_through_the_interface(model, tmp_path):
     heavy.save(tmp_path / "voice")
     again = engine.load(tmp_path / "voice", engine.settings())
     spoken = again.speak("Fifteen letters", "en", clip(1.0, "").sound, seed=1)
+    voice: Speaking = engine.open_voice(tmp_path / "voice")
+    fast = voice.speak("Fifteen letters", "en", clip(1.0, "").sound, seed=1, speed=2)
 
     assert batch["loudness"].shape == (2, 16000) and batch["targets"] == {"samples": 24000}
     assert json.loads((tmp_path / "voice" / "silence.json").read_text())["level"] == pytest.approx(
         0.5, abs=0.01
     )
     assert spoken.seconds == 1.0 and not spoken.samples.any()
+    assert fast.seconds == 0.5 and fast.rate == voice.sample_rate and voice.longest_text("en") > 0
 
 
 def test_the_losses_of_a_step_add_up_however_it_is_cut(model):
@@ -109,3 +113,26 @@ def test_the_losses_of_a_step_add_up_however_it_is_cut(model):
     in_one = model.network(whole, whole["targets"])["loss"].item()
     in_parts = [model.network(part, whole["targets"])["loss"].item() for part in parts]
     assert sum(in_parts) == pytest.approx(in_one) and in_one > 0
+
+
+MANNERS = {"speed": (0.5, 1.0, 2.0), "top_k": (1, 50, 200)}
+
+
+def test_what_was_not_chosen_is_as_usual():
+    assert chosen(MANNERS, {}) == {"speed": 1.0, "top_k": 50}
+    assert chosen(MANNERS, {"speed": 2}) == {"speed": 2, "top_k": 50}
+
+
+@pytest.mark.parametrize(
+    ("given", "what", "fix"),
+    [
+        ({"speed": 2.5}, "speed is 2.5", "from 0.5 to 2; usual is 1"),
+        ({"speed": float("nan")}, "speed is nan", "from 0.5 to 2"),
+        ({"pitch": 1}, "no pitch to choose", "speed, top_k"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused_with_what_can(given, what, fix):
+    with pytest.raises(SettingsError, match=what) as caught:
+        chosen(MANNERS, given)
+
+    assert fix in caught.value.fix

@@ -67,3 +67,7 @@ def test_with_everything_installed_nothing_is_missing():
 def test_its_advice_is_within_its_own_limits():
     assert xtts.ENGINE.settings is XttsSettings
     assert xtts.ENGINE.advised == {"learning_rate": 5e-6, "batch": 8, "epochs": 10}
+
+
+def test_its_own_tools_take_it_in_the_form_of_coqui_tts():
+    assert xtts.ENGINE.own_form in xtts.ENGINE.exports

@@ -22,7 +22,7 @@ from finetune.settings import TrainSettings
 from finetune.training import devices, settling
 from finetune.training.features import Source, gather
 from finetune.training.loop import Lessons, Loop
-from tests.engines.xtts.test_saving import speaks_alone
+from tests.engines.xtts.test_coqui import speaks_alone, written
 from tests.engines.xtts.tiny import make_base, make_dvae
 
 SPEECH = sorted((Path(__file__).parents[2] / "whisper" / "speech").glob("*.flac"))
@@ -108,6 +108,9 @@ def test_twenty_clips_are_learned_by_heart(learned):
 
 def test_coqui_tts_alone_speaks_with_it(learned, tmp_path):
     model, _ = learned
-    model.save(tmp_path)
+    (tmp_path / "voice").mkdir()
+    model.save(tmp_path / "voice")
+    done = written(tmp_path / "voice", tmp_path / "exported")
 
-    speaks_alone(tmp_path, tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    speaks_alone(tmp_path / "exported", tmp_path)

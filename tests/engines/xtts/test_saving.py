@@ -1,45 +1,20 @@
-"""A saved voice speaks through coqui-tts alone, and tells nothing of where it was made."""
+"""A saved voice is weights and words that no program can hide in: what speaks, and no more."""
 
 from __future__ import annotations
 
-import json
+import hashlib
 import shutil
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from engines.xtts import ENGINE
 from engines.xtts.adapters import merged_state
 from engines.xtts.settings import XttsSettings
 
-# What a person does who has coqui-tts and the folder, and nothing of Timbre.
-ALONE = """
-import importlib.util, json, sys
-from pathlib import Path
-import torch
-assert importlib.util.find_spec("engines") is None and importlib.util.find_spec("voices") is None
-from TTS.tts.configs.xtts_config import XttsConfig
-from TTS.tts.models.xtts import Xtts
-folder = Path(sys.argv[1])
-config = XttsConfig()
-config.load_json(str(folder / "config.json"))
-model = Xtts.init_from_config(config)
-model.load_checkpoint(config, checkpoint_dir=str(folder), eval=True, strict=True)
-torch.manual_seed(0)
-audio = 0.1 * torch.sin(torch.arange(22050 * 2) * 0.05 + torch.rand(1))[None]
-latents = model.get_gpt_cond_latents(audio, 22050, length=6, chunk_length=6)
-speaker = model.get_speaker_embedding(audio, 22050)
-model.gpt.max_gen_mel_tokens = 20
-wavs = [model.inference("rice.", "en", latents, speaker)["wav"]]
-wavs.append(model.synthesize("rice.", speaker="Ben Beech", language="en")["wav"])
-print(json.dumps({
-    "speakers": model.speaker_manager.speaker_names,
-    "wavs": [[len(w), float(abs(w).max()), bool(torch.tensor(w).isfinite().all())] for w in wavs],
-    "rate": config.model_args.output_sample_rate,
-}))
-"""
+FILES = ("config.json", "model.safetensors", "speakers.json", "speakers.safetensors", "vocab.json")
 
 
 @pytest.fixture(scope="module")
@@ -60,47 +35,26 @@ def voice(lora, tmp_path_factory):
     shutil.rmtree(folder)
 
 
-def speaks_alone(voice, cwd):
-    """Let coqui-tts load and speak with a folder in a process that cannot import Timbre."""
-    told = subprocess.run(
-        [sys.executable, "-I", "-c", ALONE, str(voice)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-    )
-    assert told.returncode == 0, told.stderr[-2000:]
-    answer = json.loads(told.stdout.splitlines()[-1])
-    assert answer["speakers"] == ["Ada Ash", "Ben Beech"] and answer["rate"] == 24000
-    for samples, loudest, finite in answer["wavs"]:
-        assert samples > 5000 and loudest > 1e-3 and finite
+def test_it_is_safetensors_and_json_and_has_nothing_that_only_trains(voice):
+    assert sorted(path.name for path in voice.iterdir()) == sorted(FILES)
+    for path in voice.glob("*.safetensors"):
+        assert load_file(path)
 
 
-def test_coqui_tts_alone_loads_it_strictly_and_speaks(voice, tmp_path):
-    speaks_alone(voice, tmp_path)
+def test_its_weights_have_the_names_of_a_base_and_its_other_files_are_the_bases(
+    voice, xtts_converted
+):
+    saved, before = (load_file(each / "model.safetensors") for each in (voice, xtts_converted))
+
+    assert saved.keys() == before.keys()
+    assert all(saved[name].shape == before[name].shape for name in saved)
+    for name in FILES:
+        if name != "model.safetensors":
+            assert (voice / name).read_bytes() == (xtts_converted / name).read_bytes()
 
 
-def test_it_has_the_files_that_alltalk_looks_for_and_no_more(voice):
-    assert sorted(path.name for path in voice.iterdir()) == [
-        "config.json",
-        "model.pth",
-        "speakers_xtts.pth",
-        "vocab.json",
-    ]
-
-
-def test_it_holds_what_speaks_and_nothing_of_the_training(voice, xtts_base):
-    saved = torch.load(voice / "model.pth", weights_only=True)
-    of_the_base = torch.load(xtts_base / "model.pth", weights_only=True)["model"]
-
-    assert list(saved) == ["model"] and saved["model"].keys() == of_the_base.keys()
-    assert all(type(value) is torch.Tensor for value in saved["model"].values())
-    assert not any(value.requires_grad for value in saved["model"].values())
-
-
-def test_what_lora_has_learned_is_in_the_weights(voice, lora, xtts_base):
-    saved = torch.load(voice / "model.pth", weights_only=True)["model"]
-    before = torch.load(xtts_base / "model.pth", weights_only=True)["model"]
+def test_what_lora_has_learned_is_in_the_weights(voice, lora, xtts_converted):
+    saved, before = (load_file(each / "model.safetensors") for each in (voice, xtts_converted))
 
     other = {name for name in saved if not torch.equal(saved[name], before[name])}
 
@@ -113,7 +67,7 @@ def test_what_lora_has_learned_is_in_the_weights(voice, lora, xtts_base):
     assert all(torch.equal(saved[f"gpt.{name}"], value) for name, value in merged.items())
 
 
-def test_saving_leaves_the_model_as_it_was(lora, tmp_path):
+def test_saving_leaves_the_model_as_it_was_and_writes_the_same_again(lora, voice, tmp_path):
     before = {name: value.clone() for name, value in lora.network.state_dict().items()}
 
     lora.save(tmp_path)
@@ -121,27 +75,30 @@ def test_saving_leaves_the_model_as_it_was(lora, tmp_path):
     after = lora.network.state_dict()
     assert list(before) == list(after)
     assert all(torch.equal(value, after[name]) for name, value in before.items())
+    for name in FILES:
+        first, again = (
+            hashlib.sha256((each / name).read_bytes()).digest() for each in (voice, tmp_path)
+        )
+        assert first == again, name
     shutil.rmtree(tmp_path)
 
 
 def test_it_tells_nothing_of_the_computer_that_made_it(voice, xtts_converted):
-    from pathlib import Path
-
     known = [str(xtts_converted), str(voice), str(Path.home()), "/home/", "/tmp", "/root"]
 
-    for name in ("config.json", "vocab.json"):
-        content = (voice / name).read_text(encoding="utf-8")
-        assert not [each for each in known if each in content]
+    for path in voice.iterdir():
+        content = path.read_bytes()
+        assert not [each for each in known if each.encode() in content], path.name
 
 
 def test_a_saved_voice_can_be_a_base_again(voice, xtts_base, tmp_path):
+    base = tmp_path / "base"
+    shutil.copytree(voice, base)
     for name in ("dvae.pth", "mel_stats.pth"):
-        (voice / name).symlink_to(xtts_base / name)
+        (base / name).symlink_to(xtts_base / name)
+    (tmp_path / "converted").mkdir()
 
-    try:
-        ENGINE.convert(voice, tmp_path)
-    finally:
-        (voice / "dvae.pth").unlink(), (voice / "mel_stats.pth").unlink()
+    ENGINE.convert(base, tmp_path / "converted")
 
-    assert ENGINE.load(tmp_path, XttsSettings()).blocks()
+    assert ENGINE.load(tmp_path / "converted", XttsSettings()).blocks()
     shutil.rmtree(tmp_path)

@@ -1,11 +1,9 @@
-"""The finished voice, and how it leaves for other programs."""
+"""The finished voice: all of it or nothing, and nothing of the computer that made it."""
 
 from __future__ import annotations
 
 import errno
 import json
-import shutil
-from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +12,15 @@ import soundfile
 import torch
 
 from engines.base import Sound
-from engines.errors import (
-    DamagedFolderError,
-    DiskFullError,
-    NotFoundError,
-    WorkspaceError,
-)
+from engines.errors import DiskFullError, NotFoundError
 from finetune.runs import Plan, RunFolder
 from finetune.settings import TrainSettings
 from finetune.spoken_samples import SENTENCES
 from finetune.training.finishing import finish
-from finetune.voice_export import export_voice
 from voices import files
 
 USER = "grace-hopper"
-FILES = ("model.pth", "config.json", "vocab.json", "speakers_xtts.pth")
+FILES = ("model.safetensors", "config.json", "vocab.json")
 ABOUT = {
     "language": "en",
     "licence": {"code": "MPL-2.0", "base": "CPML"},
@@ -167,7 +159,7 @@ def test_the_voice_of_an_earlier_end_is_kept_when_a_run_went_on(run):
     made(run, Voice(content=b"second"), about={**ABOUT, "step": 400})
     made(run, Voice(content=b"third"), about={**ABOUT, "step": 500})
 
-    assert (run.voice / "engine" / "model.pth").read_bytes() == b"third"
+    assert (run.voice / "engine" / "model.safetensors").read_bytes() == b"third"
     kept = sorted(each.name for each in run.path.iterdir())
     assert kept == ["voice", "voice-00-step-000300", "voice-01-step-000400"]
     assert all(files.exists(run.path / each) for each in kept)
@@ -181,74 +173,9 @@ def test_an_earlier_voice_stays_when_a_later_one_fails(run):
     with pytest.raises(ZeroDivisionError):
         made(run, trainable)
 
-    assert (run.voice / "engine" / "model.pth").read_bytes() == b"first"
+    assert (run.voice / "engine" / "model.safetensors").read_bytes() == b"first"
 
 
 def test_without_its_run_there_is_no_voice(tmp_path):
     with pytest.raises(NotFoundError, match="r9"):
         made(RunFolder(tmp_path / "r9"))
-
-
-@pytest.mark.parametrize("is_there", [False, True])
-def test_an_exported_voice_lies_as_alltalk_wants_it(run, tmp_path, is_there):
-    target = tmp_path / "out"
-    if is_there:
-        target.mkdir()
-
-    export_voice(made(run), target)
-
-    found = {each.relative_to(target).as_posix() for each in target.rglob("*") if each.is_file()}
-    assert found == {*FILES, "wavs/reference.wav", "timbre.json"}
-    info = soundfile.info(target / "wavs" / "reference.wav")
-    assert (info.format, info.samplerate, info.frames) == ("WAV", 22050, 22050)
-    wav = soundfile.read(target / "wavs" / "reference.wav")[0]
-    assert np.array_equal(wav, soundfile.read(run.voice / "reference.flac")[0])
-    assert json.loads((target / "timbre.json").read_bytes())["licence"]["base"] == "CPML"
-
-
-def test_an_export_replaces_nothing(run, tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine.txt").write_text("mine")
-    (tmp_path / "file").write_text("mine")
-
-    for name in ("out", "file"):
-        with pytest.raises(WorkspaceError, match="not empty"):
-            export_voice(run.voice if run.voice.exists() else made(run), tmp_path / name)
-
-    assert [each.name for each in (tmp_path / "out").iterdir()] == ["mine.txt"]
-
-
-def test_an_export_needs_a_folder_to_be_in_and_a_voice_that_is_whole(run, tmp_path):
-    voice = made(run)
-
-    with pytest.raises(NotFoundError, match="no folder"):
-        export_voice(voice, tmp_path / "no" / "out")
-    (voice / "engine" / "model.pth").write_bytes(b"weightz")
-    with pytest.raises(DamagedFolderError, match=r"model\.pth"):
-        export_voice(voice, tmp_path / "out")
-
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_export_that_fails_leaves_the_target_as_it_was(run, tmp_path, monkeypatch):
-    voice, target = made(run), tmp_path / "out"
-    target.mkdir()
-    before = sorted(tmp_path.iterdir())
-    monkeypatch.setattr(shutil, "copyfile", lambda *given, **more: 1 / 0)
-
-    with pytest.raises(ZeroDivisionError):
-        export_voice(voice, target)
-
-    assert sorted(tmp_path.iterdir()) == before
-    assert list(target.iterdir()) == []
-
-
-def test_an_export_asks_for_room_before_it_begins(run, tmp_path, monkeypatch):
-    voice = made(run)
-    usage = namedtuple("Usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 1000))
-
-    with pytest.raises(DiskFullError, match="needs about"):
-        export_voice(voice, tmp_path / "out")
-
-    assert not (tmp_path / "out").exists()
