@@ -25,6 +25,7 @@ from app import (
     terminal,
     train_commands,
     views,
+    voice_commands,
 )
 from app import doctor as checks
 from app.door import EVERY_ADDRESS, LOOPBACK, new_token, rules_for
@@ -52,6 +53,8 @@ app.add_typer(monitor_commands.app)
 app.add_typer(plan_commands.app)
 app.add_typer(train_commands.app)
 app.add_typer(train_commands.runs_app, name="runs")
+app.add_typer(voice_commands.speak_app)
+app.add_typer(voice_commands.app, name="voices")
 app.add_typer(jobs_app, name="jobs")
 
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or the beginning of it.")]

@@ -297,9 +297,11 @@ def project_facts(item: Item) -> dict[str, Any]:
     return {"id": item.id, "name": item.name}
 
 
-def work_facts(item: Item, job: Job, report: dict[str, Any]) -> dict[str, Any]:
+def work_facts(
+    item: Item, job: Job, report: dict[str, Any], about: str = "project"
+) -> dict[str, Any]:
     """What a work came to, for programs: how it ended, and everything it reports."""
-    facts: dict[str, Any] = {"job": job.id, "state": job.state, "project": project_facts(item)}
+    facts: dict[str, Any] = {"job": job.id, "state": job.state, about: project_facts(item)}
     outcome = job.outcome
     if outcome is not None:
         facts["cause"], facts["what"] = outcome.cause, outcome.what

@@ -70,6 +70,11 @@ Sentence = Annotated[
 Transcriber = Annotated[
     str, typer.Option(metavar="SIZE|FOLDER", help="A Whisper that judges what is spoken.")
 ]
+Whose = Annotated[str, typer.Option(metavar="NAME", help="Whose voice it is; kept with it.")]
+Agreed = Annotated[
+    bool | None,
+    typer.Option("--agreed/--not-agreed", help="Whether they agree to its being used."),
+]
 Learn = Annotated[Changed[TrainSettings], TrainSettings]
 
 
@@ -103,6 +108,8 @@ def train(
         float,
         typer.Option(metavar="SHARE", min=0.01, max=0.9, help="How much of each epoch that is."),
     ] = Plan.extra_share,
+    whose: Whose = "",
+    agreed: Agreed = None,
     background: Background = False,
     as_json: Json = False,
 ) -> None:
@@ -117,7 +124,7 @@ def train(
         wished = wished_for(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
         wished = replace(
             wished, base=base, name=_name(workspace, item, name), continues=from_run,
-            mix=tuple(mix or ()), mix_share=mix_share,
+            mix=tuple(mix or ()), mix_share=mix_share, whose=whose, agreed=agreed,
         )  # fmt: skip
         plan, learned = planned_for(workspace, item, chosen, wished, version)
         folder = runs.create(workspace, plan)
@@ -156,6 +163,8 @@ def make(
     more: More = None,
     sentence: Sentence = None,
     transcriber: Transcriber = "",
+    whose: Whose = "",
+    agreed: Agreed = None,
     background: Background = False,
     as_json: Json = False,
 ) -> None:
@@ -182,7 +191,9 @@ def make(
         heard = works.whisper(workspace, whisper, hear, download) if whisper or not text else ""
         _refuse_before_a_project(workspace, chosen, base, hearing.language)
         item = works.found_or_made(workspace, voice)
-        plan = planning.draft(workspace, item, chosen, replace(wished, base=base))
+        plan = planning.draft(
+            workspace, item, chosen, replace(wished, base=base, whose=whose, agreed=agreed)
+        )
         wish = submitting.wish_for(
             workspace,
             item,
@@ -292,7 +303,9 @@ def export(
     form: Annotated[
         str,
         typer.Option(
-            "--for", metavar="PROGRAM", help="Written for that: piper. Else for the engine's own."
+            "--for",
+            metavar="PROGRAM",
+            help="Written for that: coqui of xtts, piper of pocket. Else for the engine's own.",
         ),
     ] = "",
     as_json: Json = False,

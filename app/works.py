@@ -68,14 +68,15 @@ def finish(
     background: bool,
     as_json: bool,
     report: Report = submitting.report_of,
+    about: str = "project",
 ) -> dict[str, Any]:
     """Follow a job to its end and give what came of it; leave when that is not wanted, or not good."""
     if background:
         started = f"{job.request.title}: {views.state(job)}. {following.how_to_see(job)}"
-        _answer(data_views.work_facts(item, job, report(job)), started, as_json)
+        _answer(data_views.work_facts(item, job, report(job), about), started, as_json)
         raise typer.Exit
     ended = following.follow(workspace, job, quiet_output=as_json)
-    facts = data_views.work_facts(item, ended, report(ended))
+    facts = data_views.work_facts(item, ended, report(ended), about)
     if ended.outcome is None or ended.outcome.cause != "finished":
         if as_json:
             terminal.print_json(facts)

@@ -13,6 +13,7 @@ StudioError                what happened, and what to do about it
     StoreDamagedError      the file cannot be read
     DiskFullError          there is no room left
   DamagedFolderError       a checkpoint or voice whose manifest does not match
+  BundleError              a .timbre file that cannot be written or taken in
   DownloadError            something that could not be fetched from the network
   ConflictError            somebody else changed it first
   EditError                an edit that makes no sense as it is
@@ -77,6 +78,10 @@ class DiskFullError(WorkspaceError):
 
 class DamagedFolderError(StudioError):
     """A checkpoint or a voice whose files are not what its manifest says."""
+
+
+class BundleError(StudioError):
+    """A voice that cannot be packed, or a file of one that is not as Timbre packs it."""
 
 
 class DownloadError(StudioError):

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from engines.texts.sentences import ends_clause, sentence_ends
+from engines.texts.spacing import carries_spaces, glued
 from finetune.quiet import Levels, quiet_runs, quietest, sounding
-from finetune.sentences import ends_clause, sentence_ends
 from finetune.settings import CutSettings
-from finetune.words import Word, carries_spaces, glued, join_words, put_in_order
+from finetune.words import Word, join_words, put_in_order
 
 # Whisper's word times are off by up to this much: how far from a word its end is looked for.
 REACH_S = 0.5

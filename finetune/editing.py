@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from engines.errors import EditError
 from engines.texts.normalize import preview
+from engines.texts.spacing import unspaced
 from finetune.transcript import Clip, Edit, Values
-from finetune.words import Word, unspaced
+from finetune.words import Word
 
 if TYPE_CHECKING:
     from finetune.quiet import Levels

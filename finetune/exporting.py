@@ -246,7 +246,7 @@ def _sounds(recording: _Recording, stop: Stop) -> Iterator[tuple[_Clip, Sound]]:
 
 def _gain(recording: _Recording, wish: ExportSettings, stop: Stop) -> float:
     """What makes the clips of a recording, taken together, as loud as wished without clipping."""
-    from finetune.media.loudness import QUIETEST_LUFS, LoudnessMeter
+    from voices.speaking.loudness import QUIETEST_LUFS, LoudnessMeter
 
     meter, peak = LoudnessMeter(recording.rate), 0.0
     for _, sound in _sounds(recording, stop):

@@ -47,6 +47,8 @@ class Wished:
     mix: tuple[str, ...] = ()
     """Projects, as people name them."""
     mix_share: float = Plan.extra_share
+    whose: str = ""
+    agreed: bool | None = None
     train: TrainSettings = field(default_factory=TrainSettings)
     engine_settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,6 +68,8 @@ def draft(workspace: Workspace, item: Item, engine: Engine, wished: Wished) -> P
         continues=before.id if before else "",
         extra=tuple(_mixed_in(workspace, engine, item, each) for each in wished.mix),
         extra_share=wished.mix_share,
+        whose=wished.whose.strip(),
+        agreed=wished.agreed,
         train=wished.train,
         engine_settings=dict(wished.engine_settings),
     )

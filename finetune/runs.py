@@ -23,6 +23,7 @@ from finetune.jobs.events import Event, Measured, Planned, Sampled, Saved, Step
 from finetune.jobs.queue import Job
 from finetune.settings import TrainSettings
 from voices import files, names
+from voices.library import Consent
 from voices.workspace import Workspace
 
 State = Literal["waiting", "running", "stopping", "stopped", "finished", "failed", "interrupted"]
@@ -59,6 +60,14 @@ class Plan:
     train: TrainSettings = field(default_factory=TrainSettings)
     engine_settings: dict[str, Any] = field(default_factory=dict)
     """Of the engine's own kind (Engine.settings)."""
+    whose: str = ""
+    """Whose voice it is; empty: nobody has said."""
+    agreed: bool | None = None
+    """Whether its owner agrees to its being used; None: nobody was asked."""
+
+    @property
+    def consent(self) -> Consent:
+        return Consent(self.whose, self.agreed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engines.errors import NotDownloadedError, NotFoundError, SettingsError
-from finetune import forecasts, gpu, projects
+from finetune import forecasts, gpu, projects, speaking
 from finetune.exports import ExportWish, check_target, write_export_wish
 from finetune.forecasts import ForecastWish
 from finetune.hearing import models
@@ -21,9 +21,11 @@ from finetune.jobs.queue import Job
 from finetune.making import MakeWish, write_make_wish
 from finetune.runs import Plan, RunFolder, once, read_plan
 from finetune.settings import CutSettings, HearSettings
+from finetune.speaking import SpeakWish
 from finetune.wishes import REPORT, Wish, write_wish
 from voices import files
 from voices.shelf import Item
+from voices.speaking import formats, scripts
 from voices.workspace import Workspace
 
 # Everything is kept piece by piece: what is asked to stop has little to save.
@@ -85,6 +87,29 @@ def submit_forecast(workspace: Workspace, project: Item, wish: ForecastWish) -> 
     title = f"Plan {wish.plan.name}"
     request = Request("plan", title, argv, "gpu-0" if here else _alone(project))
     return _queue(workspace, request, path)
+
+
+def submit_speaking(workspace: Workspace, wish: SpeakWish, title: str) -> Job:
+    """Queue something to be spoken; it waits for no GPU."""
+    formats.kind_of(Path(wish.target))
+    scripts.read(Path(wish.script))
+    path = _spoken_folder(workspace) / f"{_digest(wish)}.json"
+    speaking.write_wish(wish, path)
+    return _queue(workspace, Request("speak", title, _argv("finetune.speaking", path), ""), path)
+
+
+def kept_text(workspace: Workspace, text: str) -> Path:
+    """A text that was typed, as a script: it is kept, so that it can be spoken again."""
+    path = _spoken_folder(workspace) / f"{_digest(text)}.txt"
+    files.write_bytes(path, text.encode())
+    return path
+
+
+def _spoken_folder(workspace: Workspace) -> Path:
+    folder = workspace.root / "spoken"
+    with suppress(FileExistsError):
+        files.make_folder(folder)
+    return folder
 
 
 def training_argv(run: RunFolder) -> tuple[str, ...]:
@@ -182,8 +207,11 @@ def _place(
     folder = projects.folder_of(workspace, project) / "wishes"
     with suppress(FileExistsError):
         files.make_folder(folder)
-    said = repr(wish).encode("utf-8", "surrogatepass")
-    return folder / f"{hashlib.sha256(said).hexdigest()[:24]}.json"
+    return folder / f"{_digest(wish)}.json"
+
+
+def _digest(wish: object) -> str:
+    return hashlib.sha256(repr(wish).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def _argv(module: str, told: Path) -> tuple[str, ...]:

@@ -7,18 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-# Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, kana, bopomofo, Han, and
-# the full-width signs used with them. Korean has spaces.
-_UNSPACED = (
-    (0x0E00, 0x0EFF),
-    (0x1000, 0x109F),
-    (0x1780, 0x17FF),
-    (0x2E80, 0x312F),
-    (0x31A0, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0xFF00, 0xFF9F),
-    (0x20000, 0x3FFFF),
-)
+from engines.texts.spacing import bare, carries_spaces, unspaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +25,6 @@ class Word:
         return (self.start + self.end) / 2
 
 
-def unspaced(sign: str) -> bool:
-    """Whether a sign belongs to a script that writes no spaces between words."""
-    return any(low <= ord(sign) <= high for low, high in _UNSPACED)
-
-
-def glued(left: str, right: str, spaced: bool) -> bool:
-    """Whether two neighbours are one written word, such as " 3" and ".5" from Whisper."""
-    return spaced and _bare(left, right) and not (unspaced(left[-1]) or unspaced(right[0]))
-
-
-def carries_spaces(texts: Sequence[str]) -> bool:
-    """Whether the words bring their own spaces, as Whisper's do."""
-    return any(text[:1].isspace() or text[-1:].isspace() for text in texts)
-
-
 def join_words(texts: Sequence[str], spaced: bool | None = None) -> str:
     """Write words as a text, with spaces where their script has them."""
     if spaced is None:
@@ -61,12 +35,8 @@ def join_words(texts: Sequence[str], spaced: bool | None = None) -> str:
     return " ".join(joined.split())
 
 
-def _bare(left: str, right: str) -> bool:
-    return bool(left and right) and not (left[-1].isspace() or right[0].isspace())
-
-
 def _needs_space(left: str, right: str) -> bool:
-    if not _bare(left, right) or not any(sign.isalnum() for sign in right):
+    if not bare(left, right) or not any(sign.isalnum() for sign in right):
         return False
     return not (unspaced(left[-1]) or unspaced(right[0]))
 

@@ -23,7 +23,11 @@ MIGRATIONS = (
 
     CREATE TABLE voices (
         id TEXT PRIMARY KEY, name TEXT NOT NULL, name_key TEXT NOT NULL,
-        created_at TEXT NOT NULL, trashed_at TEXT
+        created_at TEXT NOT NULL, trashed_at TEXT,
+        tags TEXT NOT NULL DEFAULT '',  -- with commas between
+        favourite INTEGER NOT NULL DEFAULT 0,
+        whose TEXT NOT NULL DEFAULT '', -- whose voice it is
+        agreed INTEGER                  -- whether its owner agrees; NULL: nobody was asked
     );
     CREATE UNIQUE INDEX one_voice_of_a_name ON voices (name_key) WHERE trashed_at IS NULL;
 

@@ -7,7 +7,6 @@ From files people have to sound we can work with, without trusting the files.
     verdict.py    what is good or bad about a recording, in sentences
     levels.py     what is measured: loudness, noise, clipping
     meter.py      how it is measured, while the sound streams by once
-    loudness.py   how loud people hear it (ITU-R BS.1770)
     decoded.py    what the decoder says: how far, the result, or why there is none
     decoder.py    the process that opens the file: `python -m finetune.media.decoder`
     sound.py      the sound of a file, block by block, whatever is broken in it

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finetune.media.levels import SILENT_DB, Levels
-from finetune.media.loudness import LoudnessMeter
+from voices.speaking.loudness import LoudnessMeter
 
 FRAME_SECONDS = 0.05
 _FULL_SCALE = 0.999

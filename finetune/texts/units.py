@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from finetune.words import Word, unspaced
+from engines.texts.spacing import unspaced
+from finetune.words import Word
 
 # A digit is read out as about so many letters: "1984" is "nineteen eighty-four".
 _LETTERS_IN_A_DIGIT = 6

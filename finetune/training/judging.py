@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from engines.base import Sound
 from engines.errors import AudioError, StudioError
 from engines.texts.normalize import preview
+from engines.texts.spacing import unspaced
 from finetune.hearing.ear import Ear
 from finetune.hearing.speech import RATE, Stretch
 from finetune.jobs.events import Event, Said
 from finetune.listening.voiceprint import VoicePrints
 from finetune.settings import HearSettings
-from finetune.words import unspaced
 
 Floats = NDArray[np.float32]
 

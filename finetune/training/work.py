@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from accelerate import Accelerator
 
 import engines
 from engines.base import Engine, Sound, Trainable
-from engines.errors import EngineError
+from engines.errors import EngineError, StudioError
 from finetune import bases, runs
 from finetune.fitting.probes import clips_to_probe
 from finetune.hearing import models
@@ -39,7 +40,8 @@ from finetune.training.settling import Settled
 from finetune.training.sizing import Sizing, facts_of, task_of
 from finetune.training.told import Told
 from finetune.training.trial import Stage, Trial
-from voices import files
+from voices import files, library
+from voices.workspace import open_workspace
 
 # Weights for inference only, and what else a voice's folder holds, beside what is trained.
 _VOICE_BYTES = 500_000_000
@@ -291,6 +293,14 @@ class _Training:
 
     # ---- The voice ----
 
+    def _keep_voice(self) -> None:
+        """Take the voice into the library; it is whole without that, and `voices keep` does it."""
+        try:
+            with closing(open_workspace(self._places.root)) as workspace:
+                library.keep(workspace, self._run.voice, self._plan.name, self._plan.consent)
+        except StudioError as error:
+            self._say(Said(f"The voice is not in the library yet. {error}"))
+
     def _finish(
         self, trainable: Trainable, loop: Loop, stage: Stage, reference: Reference, base: Path
     ) -> str:
@@ -323,6 +333,7 @@ class _Training:
             },
             self._say,
         )
+        self._keep_voice()
         return (
             f"{self._plan.name} can speak, with the weights of step {step} of {loop.total}. {why}"
         )

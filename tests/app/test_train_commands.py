@@ -106,6 +106,14 @@ def test_a_training_is_followed_to_its_voice(home, typed):
     assert made.plan.engine_settings["lora_rank"] == 8
 
 
+def test_whose_voice_it_is_is_kept_with_the_run(home, typed):
+    run(home, *typed, "--name", "Hers", "--whose", "Ada Lovelace", "--not-agreed")
+
+    with opened(home) as workspace:
+        [made] = runs.all(workspace)
+    assert (made.plan.whose, made.plan.agreed) == ("Ada Lovelace", False)
+
+
 def test_a_program_gets_the_run_as_an_object(home, typed):
     answer = facts(home, *typed, "--version", 1, "--name", "Älter")
 

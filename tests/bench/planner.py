@@ -20,6 +20,7 @@ import numpy as np
 from engines.base import Item
 from finetune.fitting.peaks import CHANGE, FIRST, MORE, Fit, Held, Point, fit
 from finetune.settings import TrainSettings
+from finetune.training import devices
 from finetune.training.gauge import Counted
 from finetune.training.prior import Imagined, imagine
 from finetune.training.recompute import forget_activations
@@ -42,6 +43,8 @@ XTTS = planner_engines.xtts(
     lengths=(390, 240, 120),
     counts=(1, 2),
     held_out=((1, 310), (2, 180), (3, 240), (3, 340), (4, 120)),
+    # As on a GPU; where a processor only pretends to, it takes longer than anybody waits.
+    precision="bf16" if devices.computes_half() else "fp32",
 )
 POCKET = planner_engines.pocket(
     lengths=(620, 320, 120),

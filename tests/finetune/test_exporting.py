@@ -24,13 +24,13 @@ from finetune.datasets import Dataset, Example
 from finetune.exporting import ExportSettings, export
 from finetune.jobs.worker import StopWork
 from finetune.media import reading
-from finetune.media.loudness import LoudnessMeter
 from finetune.texts.matching import match
 from finetune.texts.reading import read
 from finetune.texts.writing import FORMATS
 from tests.finetune.media.making import speech
 from tests.finetune.texts.test_round_trip import ODD
 from voices.files import check_folder
+from voices.speaking.loudness import LoudnessMeter
 
 RATES = {"r1": 44100, "r2": 24000}
 SECONDS = 12

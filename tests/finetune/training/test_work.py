@@ -25,7 +25,7 @@ from finetune.settings import TrainSettings
 from finetune.training import work
 from tests import learner
 from tests.stores import add_recording
-from voices import files
+from voices import files, library
 from voices.workspace import open_workspace
 
 SETTINGS = TrainSettings(
@@ -167,6 +167,16 @@ def test_a_run_comes_to_a_voice_with_everything_about_it(studio):
     assert facts["licence"] == {"code": "Apache-2.0", "base": ["CC0-1.0"]}
     kept = load_file(runs.newest_best(run) / "weights.safetensors")
     assert same(voice_weights(run), kept)
+
+
+def test_its_voice_is_in_the_library_with_whose_it_is(studio):
+    run = studio.run(studio.tim, whose="Tim Berners", agreed=True)
+
+    studio.train(run)
+
+    [voice] = library.listed(studio.workspace, "berners")
+    assert (voice.engine, voice.language, voice.consent.agreed) == ("learner", "en", True)
+    files.check_folder(voice.folder)
 
 
 def test_its_history_tells_of_every_step_and_hearing(studio):

@@ -4,17 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finetune.sentences import ends_clause, sentence_ends, split_sentences
-from finetune.words import join_words
+from engines.texts.sentences import ends_clause, sentence_ends, split_sentences
 
 
 def split(text: str, language: str = "en") -> list[str]:
     return list(split_sentences(text, language))
-
-
-def spaced(text: str) -> list[str]:
-    """Words as Whisper gives them, each with the space before it."""
-    return [f" {word}" for word in text.split()]
 
 
 # A bar stands where a sentence ends.
@@ -117,13 +111,3 @@ def test_every_row_of_words_is_divided_to_its_last_word(words, language):
 
     assert ends == sorted(set(ends))
     assert (ends[-1] if ends else -1) == len(words) - 1
-
-
-def test_words_are_joined_as_their_script_is_written():
-    assert join_words(spaced("Hello there, you.")) == "Hello there, you."
-    assert join_words([" It's", " 3", ".5", " m."]) == "It's 3.5 m."
-    assert join_words(["Hello", "there", ",", "you"]) == "Hello there, you"
-    assert join_words(["今日", "は", "晴れ", "。"]) == "今日は晴れ。"
-    assert join_words(["สวัสดี", "ครับ"]) == "สวัสดีครับ"
-    assert join_words(["안녕", "하세요"]) == "안녕 하세요"
-    assert join_words([]) == ""

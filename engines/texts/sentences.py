@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from engines.texts.abbreviations import ABBREVIATIONS, BEFORE_NUMBERS, MAY_END, ORDINAL_DOTS
-from finetune.words import carries_spaces, glued
+from engines.texts.spacing import carries_spaces, glued
 
 # Latin; Chinese and Japanese, full width and half; Hindi; Arabic and Urdu; then Greek, Armenian,
 # Ethiopic, Burmese and Khmer, which no engine of ours speaks yet.
@@ -26,6 +26,8 @@ _LONE_SIGNS = frozenset(_ENDS + _DOTS + _CLOSERS + _CLAUSE_ENDS) - frozenset("«
     "»",
     "”",
 }
+# Who writes a page of dots means no more by it than by a line.
+_MOST_LONE_SIGNS = 20
 # After a closed quote, these go on with the sentence: 「はい」と言った.
 _GOES_ON = {"ja": ("と", "って", "、")}
 
@@ -58,6 +60,8 @@ class _Reader:
 
     def ends(self, first: int, index: int) -> bool:
         """Whether the sentence that began at `first` ends with the word at `index`."""
+        if self.texts[index].rstrip()[-1:].isalnum():  # as most words do, so it comes first
+            return False
         following = self.texts[index + 1]
         if _only_signs(following) or glued(self.texts[index], following, self.spaced):
             return False
@@ -72,7 +76,8 @@ class _Reader:
     def _with_lone_signs(self, first: int, index: int) -> str:
         """The word, with the marks after it that came as words of their own."""
         text = self.texts[index].strip()
-        while index > first and _only_signs(text):
+        stop = max(first, index - _MOST_LONE_SIGNS)
+        while index > stop and _only_signs(text):
             index -= 1
             text = self.texts[index].strip() + text
         return text

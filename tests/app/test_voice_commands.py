@@ -1,0 +1,144 @@
+"""Finished voices by what a person types: kept in order, and spoken with."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import soundfile
+
+from engines.errors import AudioError, NotFoundError, SettingsError, TextError
+from tests import finished
+from tests.app.test_data_commands import facts, opened, run
+from voices import library
+
+TEXT = "Hello there. Would you like some tea? It costs $4.50."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A workspace with one voice."""
+    root = tmp_path_factory.mktemp("home")
+    voice = finished.voice(root / "made")
+    with opened(root / "home") as workspace:
+        library.keep(workspace, voice, "Ada")
+    return root / "home"
+
+
+def heard(path):
+    samples, rate = soundfile.read(path, dtype="float32")
+    return samples, rate
+
+
+def test_a_voice_is_renamed_tagged_favoured_and_found_again(home):
+    run(home, "voices", "tag", "Ada", "calm", "story")
+    run(home, "voices", "favourite", "Ada")
+    run(home, "voices", "consent", "Ada", "--whose", "Ada Lovelace", "--agreed")
+
+    [listed] = facts(home, "voices", "list", "--search", "lovelace calm")
+
+    assert (listed["tags"], listed["favourite"]) == (["calm", "story"], True)
+    assert (listed["whose"], listed["agreed"]) == ("Ada Lovelace", True)
+    shown = run(home, "voices", "show", "Ada").stdout
+    assert "the voice of Ada Lovelace, who agrees" in shown and "Pocket, en" in shown
+    assert facts(home, "voices", "list", "--search", "nobody") == []
+
+
+def test_one_in_the_trash_comes_back_by_its_name(home):
+    run(home, "voices", "trash", "Ada")
+    assert facts(home, "voices", "list") == []
+    assert [each["name"] for each in facts(home, "voices", "list", "--trashed")] == ["Ada"]
+
+    run(home, "voices", "restore", "Ada")
+
+    assert [each["name"] for each in facts(home, "voices", "list")] == ["Ada"]
+
+
+def test_a_text_is_spoken_into_a_file_with_how_each_sentence_was_said(home, tmp_path):
+    told = facts(home, "speak", "Ada", TEXT, "-o", tmp_path / "hello.flac")
+
+    [file] = told["files"]
+    samples, rate = heard(tmp_path / "hello.flac")
+    assert rate == 16000 and len(samples) / rate == pytest.approx(file["seconds"], abs=0.01)
+    assert [each["text"] for each in file["sentences"]] == [
+        *("Hello there.", "Would you like some tea?", "It costs $4.50.")
+    ]
+    assert "four dollars" in file["sentences"][2]["spoken"]
+    assert file["lufs"] == pytest.approx(-16, abs=0.5)
+    assert told["voice"]["name"] == "Ada" and np.abs(samples).max() <= 1
+
+
+def test_the_same_seed_says_the_same_and_another_does_not(home, tmp_path):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        facts(home, "speak", "Ada", "Good morning.", "--seed", seed, "-o", tmp_path / f"{name}.wav")
+
+    a, b, c = ((tmp_path / f"{name}.wav").read_bytes() for name in "abc")
+    assert a == b != c
+
+
+def test_a_manner_of_speaking_can_be_chosen(home, tmp_path):
+    long = "The quiet woman carried a letter to the old house by the river."
+    for speed in ("1.0", "2.0"):
+        facts(
+            home, "speak", "Ada", long, "--set", f"speed={speed}", "-o", tmp_path / f"{speed}.wav"
+        )
+
+    slow, quick = (len(heard(tmp_path / f"{speed}.wav")[0]) for speed in ("1.0", "2.0"))
+    assert quick < 0.7 * slow
+
+
+def test_subtitles_keep_their_times(home, tmp_path):
+    script = tmp_path / "film.srt"
+    script.write_text(
+        "1\n00:00:01,000 --> 00:00:03,000\nHello there.\n\n"
+        "2\n00:00:05,000 --> 00:00:07,000\nGood night.\n"
+    )
+
+    facts(home, "speak", "Ada", "--file", script, "-o", tmp_path / "film.wav")
+
+    samples, rate = heard(tmp_path / "film.wav")
+    loud = np.abs(samples) > 0.02
+    assert not loud[: int(0.9 * rate)].any()
+    assert loud[int(1.0 * rate) : int(3.0 * rate)].any()
+    assert not loud[int(3.2 * rate) : int(4.9 * rate)].any()
+    assert loud[int(5.0 * rate) :].any()
+
+
+def test_a_table_becomes_a_file_a_line(home, tmp_path):
+    script = tmp_path / "lines.csv"
+    script.write_text("text,name\nHello there.,greeting\nGood night.,farewell\n")
+
+    told = facts(home, "speak", "Ada", "--file", script, "-o", tmp_path / "line.ogg")
+
+    assert [each["file"] for each in told["files"]] == [
+        str(tmp_path / "greeting.ogg"),
+        str(tmp_path / "farewell.ogg"),
+    ]
+    assert all((tmp_path / name).exists() for name in ("greeting.ogg", "farewell.ogg"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem", "reason"),
+    [
+        ((), TextError, "nothing to say"),
+        (("Hello.", "--file", "x.txt"), TextError, "twice"),
+        (("--file", "nowhere.txt"), NotFoundError, "nothing at"),
+        (("Hello.", "-o", "hello.doc"), AudioError, "no kind of audio"),
+        (("Hello.", "--set", "speed"), SettingsError, "NAME=NUMBER"),
+        (("!?",), TextError, "nothing to say"),
+    ],
+)
+def test_what_cannot_be_spoken_is_refused_in_a_sentence(home, typed, problem, reason):
+    with pytest.raises(problem, match=reason):
+        run(home, "speak", "Ada", *typed)
+
+
+def test_a_manner_that_the_voice_has_not_is_named_by_the_job(home, tmp_path):
+    done = run(
+        home, "speak", "Ada", "Hello.", "--set", "anger=3", "-o", tmp_path / "x.wav", "--json"
+    )
+
+    told = json.loads(done.stdout)
+    assert done.exit_code == 1 and "anger" in told["error"]["what"]
+    assert not (tmp_path / "x.wav").exists()

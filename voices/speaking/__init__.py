@@ -1,0 +1,1 @@
+"""Texts of any length spoken: read, said sentence by sentence, judged, joined and written."""
