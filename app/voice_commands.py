@@ -270,6 +270,9 @@ def speak(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="How it is said: speed=1.1; repeatable."),
     ] = None,
+    replaces: Annotated[
+        bool, typer.Option("--replace", help="Write over a file that is there.")
+    ] = False,
     background: Background = False,
     as_json: Json = False,
 ) -> None:
@@ -293,7 +296,8 @@ def speak(
             *(str(workspace.root), found.id, str(script), str(target)),
             *(language, seed, manners, None if as_spoken else lufs),
         )
-        job = submitting.submit_speaking(workspace, wish, f"Speak with {found.name}")
+        title = f"Speak with {found.name}"
+        job = submitting.submit_speaking(workspace, wish, title, replaces)
         facts = works.finish(workspace, found.item, job, background, as_json, about="voice")
         works.close(facts, as_json)
 

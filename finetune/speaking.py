@@ -66,18 +66,25 @@ def read_wish(path: Path) -> SpeakWish:
 
 def work(job: Job, wish: SpeakWish) -> str:
     """Speak as a job; leave beside it, and with each file, how every sentence was said."""
+    files_of = planned(wish)
     script = scripts.read(Path(wish.script))
-    target = Path(wish.target)
-    kind = formats.kind_of(target)
-    planned = scripts.plan(script, target.stem, f".{kind}")
     with closing(open_workspace(Path(wish.workspace))) as workspace:
         used = {part.voice for part in script.parts}
         voices = {name: library.find(workspace, name or wish.voice) for name in used}
         spoken = _Speaking(job, wish, script, voices)
-        written = [spoken.write(each, target.parent / each.name) for each in planned]
+        written = [spoken.write(each, path) for each, path in files_of.items()]
     report = {"files": written, "faults": spoken.faults}
     files.write_json(job.folder.path / REPORT, report)
     return _closing(written, spoken.faults)
+
+
+def planned(wish: SpeakWish) -> dict[PlannedFile, Path]:
+    """Which files will be written, and what is said in each; raise for what cannot be spoken."""
+    target = Path(wish.target)
+    kind = formats.kind_of(target)
+    script = scripts.read(Path(wish.script))
+    every = scripts.plan(script, target.stem, f".{kind}")
+    return {each: target.parent / each.name for each in every}
 
 
 class _Speaking:

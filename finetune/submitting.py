@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engines.errors import NotDownloadedError, NotFoundError, SettingsError
+from engines.errors import AudioError, NotDownloadedError, NotFoundError, SettingsError
 from finetune import forecasts, gpu, projects, speaking
 from finetune.exports import ExportWish, check_target, write_export_wish
 from finetune.forecasts import ForecastWish
@@ -25,7 +25,6 @@ from finetune.speaking import SpeakWish
 from finetune.wishes import REPORT, Wish, write_wish
 from voices import files
 from voices.shelf import Item
-from voices.speaking import formats, scripts
 from voices.workspace import Workspace
 
 # Everything is kept piece by piece: what is asked to stop has little to save.
@@ -89,10 +88,14 @@ def submit_forecast(workspace: Workspace, project: Item, wish: ForecastWish) -> 
     return _queue(workspace, request, path)
 
 
-def submit_speaking(workspace: Workspace, wish: SpeakWish, title: str) -> Job:
-    """Queue something to be spoken; it waits for no GPU."""
-    formats.kind_of(Path(wish.target))
-    scripts.read(Path(wish.script))
+def submit_speaking(workspace: Workspace, wish: SpeakWish, title: str, replaces: bool) -> Job:
+    """Queue something to be spoken; it waits for no GPU. Files are written over only if wished."""
+    planned = speaking.planned(wish)
+    taken = [path.name for path in planned.values() if path.exists()]
+    if taken and not replaces:
+        raise AudioError(
+            f"{taken[0]} is there already.", "Choose another -o, or --replace to write over it."
+        )
     path = _spoken_folder(workspace) / f"{_digest(wish)}.json"
     speaking.write_wish(wish, path)
     return _queue(workspace, Request("speak", title, _argv("finetune.speaking", path), ""), path)

@@ -42,9 +42,9 @@ class Room:
         return int(tensors * self.fragmented) + self.context
 
     @property
-    def share(self) -> float:
-        """How much of the card the allocator may reserve, so that it refuses before it spills."""
-        return max(0.0, min(1.0, (self.budget - self.context) / self.total))
+    def for_allocator(self) -> int:
+        """What the allocator may reserve, so that it refuses before memory spills."""
+        return max(0, self.budget - self.context)
 
 
 def of_card(

@@ -29,17 +29,24 @@ class Gauge(Protocol):
         """The time, when all that was asked of the device is done."""
 
     def fragmented(self) -> float:
-        """What was reserved for each byte that tensors held at the peak."""
+        """What was reserved for each byte that tensors held at the highest peak."""
 
 
 class CudaGauge:
     """Asks the allocator of the GPU."""
 
+    def __init__(self) -> None:
+        self._most_held = self._most_reserved = 0
+
     def held(self) -> int:
         return int(torch.cuda.memory_allocated())
 
     def peak(self) -> int:
-        return int(torch.cuda.max_memory_allocated())
+        found = int(torch.cuda.max_memory_allocated())
+        # What was reserved stays so: only beside the highest peak does it tell what was wasted.
+        self._most_held = max(self._most_held, found)
+        self._most_reserved = max(self._most_reserved, int(torch.cuda.max_memory_reserved()))
+        return found
 
     def set_back(self) -> None:
         torch.cuda.reset_peak_memory_stats()
@@ -49,7 +56,7 @@ class CudaGauge:
         return time.perf_counter()
 
     def fragmented(self) -> float:
-        return max(1.0, float(torch.cuda.max_memory_reserved()) / max(1, self.peak()))
+        return max(1.0, self._most_reserved / max(1, self._most_held))
 
 
 class Counted(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch

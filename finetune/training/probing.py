@@ -96,6 +96,7 @@ class Prober:
 
     def _within_room(self, work: Callable[[Counted | CudaGauge], Result]) -> Result | None:
         """Do something under a gauge; None when memory runs out."""
+        memory.free()
         gauge = self._gauge()
         try:
             with gauge if isinstance(gauge, Counted) else nullcontext():
@@ -133,4 +134,6 @@ def room_on(device: torch.device, network: torch.nn.Module) -> Room:
 def keep_within(room: Room, device: torch.device) -> None:
     """Let the allocator refuse where the room ends, before Windows begins to swap the GPU."""
     if device.type == "cuda":
-        torch.cuda.set_per_process_memory_fraction(room.share, device)
+        total = torch.cuda.get_device_properties(device).total_memory
+        # Of the current device, which is this one: it does not take a device without a number.
+        torch.cuda.set_per_process_memory_fraction(min(1.0, room.for_allocator / total))

@@ -60,7 +60,7 @@ class Sized:
     @property
     def is_hopeless(self) -> bool:
         """Whether more is missing than what is left to others could give."""
-        return bool(self.option.peaks) and self.option.over > self.room.headroom
+        return self.option.over > self.room.headroom
 
     @property
     def event(self) -> Planned:
@@ -243,7 +243,7 @@ class Sizing:
 
     def _settled(self, option: Option, others: tuple[Option, ...], task: Task) -> Sized:
         """What all devices do: the smallest of their micro-batches."""
-        option = _agreed(option, task, self._accelerator)
+        option = _agreed(option, task, self._room, self._accelerator)
         self._be(option.way.recompute)
         if not option.fits:  # it may yet, in what was to be left to others
             keep_within(replace(self._room, headroom=0), self._accelerator.device)
@@ -284,15 +284,19 @@ def _as_candidate(way: Way, known: Remembered) -> Candidate:
     return Candidate(way, known.fit, True, known.ceiling, known.speaking)
 
 
-def _agreed(option: Option, task: Task, accelerator: Accelerator) -> Option:
+def _agreed(option: Option, task: Task, room: Room, accelerator: Accelerator) -> Option:
+    """What fits on every device; what is hopeless on one is so on all, or the others would wait."""
     if accelerator.num_processes == 1:
         return option
     every: list[Any] = [None] * accelerator.num_processes
-    torch.distributed.all_gather_object(every, (option.micro_batch, option.way.recompute))
-    smallest, recompute = min(each for each, _ in every), any(again for _, again in every)
+    mine = (option.micro_batch, option.way.recompute, option.over - room.headroom)
+    torch.distributed.all_gather_object(every, mine)
+    sizes, again, beyond = zip(*every, strict=True)
+    smallest, recompute, worst = min(sizes), any(again), max(beyond)
     return replace(
         option,
         micro_batch=smallest,
         accumulation=-(-task.share // smallest),
         way=replace(option.way, recompute=recompute),
+        over=max(option.over, room.headroom + worst),
     )

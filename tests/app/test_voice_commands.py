@@ -69,6 +69,18 @@ def test_a_text_is_spoken_into_a_file_with_how_each_sentence_was_said(home, tmp_
     assert told["voice"]["name"] == "Ada" and np.abs(samples).max() <= 1
 
 
+def test_a_file_that_is_there_is_written_over_only_if_wished(home, tmp_path):
+    target = tmp_path / "mine.wav"
+    target.write_bytes(b"mine")
+
+    with pytest.raises(AudioError, match="there already"):
+        run(home, "speak", "Ada", "Hello.", "-o", target)
+
+    assert target.read_bytes() == b"mine"
+    facts(home, "speak", "Ada", "Hello.", "-o", target, "--replace")
+    assert len(heard(target)[0])
+
+
 def test_the_same_seed_says_the_same_and_another_does_not(home, tmp_path):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
         facts(home, "speak", "Ada", "Good morning.", "--seed", seed, "-o", tmp_path / f"{name}.wav")

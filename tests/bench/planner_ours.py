@@ -64,12 +64,12 @@ def _probe(
     case: Case, lengths: Sequence[int], count: int, room: Room, try_: Trial
 ) -> tuple[Point, ...] | None:
     """What a probe sees; None when the allocator refuses where the room ends."""
-    if not try_(count, share=room.share):
+    if not try_(count, share=room.for_allocator / case.total_bytes):
         return None
     points = [_point(case, *phase, count, each) for each in lengths for phase in _computing(case)]
     points += [_point(case, turn, CHANGE, count, lengths[-1]) for turn in _turns(case)]
     # A probe computes a later micro-batch always, a step of the training only where it has one.
-    if max(each.bytes for each in points) * case.fragmented > room.share * case.total_bytes:
+    if max(each.bytes for each in points) * case.fragmented > room.for_allocator:
         return None
     return tuple(points)
 

@@ -39,14 +39,14 @@ def test_what_tensors_may_take_never_takes_more_than_the_budget():
 
 def test_the_allocator_refuses_before_the_budget_is_over():
     for room in random_rooms():
-        assert 0 <= room.share <= 1
-        assert not room.share or room.share * room.total + room.context <= room.budget + 1
+        assert 0 <= room.for_allocator <= room.total
+        assert not room.for_allocator or room.for_allocator + room.context <= room.budget
 
 
 def test_a_full_card_has_no_room_and_no_room_below_nothing():
     room = budget.of_card(8 * GIB, 0)
 
-    assert (room.for_tensors, room.share) == (0, 0.0)
+    assert (room.for_tensors, room.for_allocator) == (0, 0)
     assert room.taken(0) > room.budget
 
 
@@ -54,7 +54,7 @@ def test_a_context_that_is_there_already_is_not_counted_again():
     there, coming = (budget.of_card(8 * GIB, 7 * GIB, context=each) for each in (0, GIB))
 
     assert there.budget == coming.budget
-    assert there.share - coming.share == pytest.approx(1 / 8)
+    assert there.for_allocator - coming.for_allocator == GIB
 
 
 def test_fragments_take_room_in_proportion():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from finetune.training.gauge import Counted
+from finetune.training.gauge import Counted, CudaGauge
 
 KIB = 1024
 
@@ -109,3 +109,15 @@ def test_tensors_without_content_are_counted_like_real_ones():
 
         assert (fake.held(), fake.peak()) == (real.held(), real.peak())
         assert kept.weight.shape == shapes.weight.shape
+
+
+def test_on_a_gpu_what_was_reserved_is_told_beside_the_highest_peak(monkeypatch):
+    held, reserved = iter([500, 900, 100]), iter([1000, 990, 990])
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: next(held))
+    monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda: next(reserved))
+    gauge = CudaGauge()
+
+    peaks = [gauge.peak() for _ in range(3)]
+
+    assert peaks == [500, 900, 100]
+    assert gauge.fragmented() == 1000 / 900

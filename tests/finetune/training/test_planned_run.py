@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -116,6 +117,18 @@ def _in_a_step():
     import traceback
 
     return any(frame.name == "_gradients" for frame in traceback.extract_stack())
+
+
+def test_the_allocator_of_a_gpu_is_held_to_the_room_whatever_the_card_is(monkeypatch):
+    held = []
+    card = SimpleNamespace(total_memory=80 * budget.GIB)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", held.append)
+    room = Room(8 * budget.GIB, 8 * budget.GIB, budget.GIB, budget.GIB)
+
+    probing.keep_within(room, torch.device("cuda"))
+
+    assert held == [6 / 80]
 
 
 def test_a_size_that_a_person_chose_is_not_looked_for(studio):

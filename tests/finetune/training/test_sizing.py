@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -189,6 +191,33 @@ def test_the_network_computes_as_it_was_chosen(tmp_path):
         again = made.choose(clips, task()).option.way.recompute
 
         assert ("forward" in vars(trainable.network.block)) is again
+
+
+@pytest.mark.parametrize(
+    ("other", "micro_batch", "recompute", "hopeless"),
+    [
+        ((BATCH, False, -1000), BATCH, False, False),
+        ((3, True, -1000), 3, True, False),
+        ((BATCH, False, 5), BATCH, False, True),
+    ],
+)
+def test_devices_agree_on_what_fits_on_each(
+    tmp_path, monkeypatch, other, micro_batch, recompute, hopeless
+):
+    def gather(every, mine):
+        every[:] = [mine, other]
+
+    monkeypatch.setattr(torch.distributed, "all_gather_object", gather)
+    made, clips, trainable = sizing(tmp_path, 10 * whole_step())
+    made._accelerator = SimpleNamespace(
+        num_processes=2, device=torch.device("cpu"), scaler=None, autocast=nullcontext
+    )
+
+    sized = made.choose(clips, task())
+
+    assert (sized.option.micro_batch, sized.option.way.recompute) == (micro_batch, recompute)
+    assert sized.is_hopeless is hopeless
+    assert ("forward" in vars(trainable.network.block)) is recompute
 
 
 def test_speaking_is_a_phase_of_its_own(tmp_path):
