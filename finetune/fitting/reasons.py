@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from finetune.fitting.budget import Room
 from finetune.fitting.choice import Option
+from finetune.fitting.peaks import CHANGE, FIRST, MORE
 
+_STAGES = {
+    FIRST: "the first forward and backward pass",
+    MORE: "a forward and backward pass beside the gradients of earlier ones",
+    CHANGE: "the optimizer",
+}
+# What most engines call the only thing they train.
+_ONLY_TURN = "model"
 _WHAT_WOULD = (
     "Close other programs that use the memory, leave out the longest clips, or choose an 8-bit"
     " optimizer or LoRA."
@@ -22,8 +30,13 @@ def reasons(option: Option, others: Sequence[Option], room: Room) -> list[str]:
 
 
 def peak_of(option: Option) -> str:
-    """The phase that decides how much memory there must be."""
-    return max(option.peaks, key=lambda name: option.peaks[name])
+    """The phase that decides how much memory there must be, in words."""
+    name = max(option.peaks, key=lambda each: option.peaks[each])
+    turn, _, stage = name.rpartition(" ")
+    if stage not in _STAGES:
+        return name
+    of = f" of the {turn}" if turn not in ("", _ONLY_TURN) else ""
+    return f"{_STAGES[stage]}{of}"
 
 
 def size(count: float) -> str:

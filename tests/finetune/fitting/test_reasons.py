@@ -67,7 +67,8 @@ def test_the_first_sentence_says_how_many_clips_how_much_of_the_room_and_in_whic
 
     assert said == (
         "It computes 4 clips at once, 2 times a step: 7.5 GB of the 9.0 GB that may be taken"
-        " (10.0 GB are free), most of it in model more."
+        " (10.0 GB are free), most of it in a forward and backward pass"
+        " beside the gradients of earlier ones."
     )
 
 
@@ -78,7 +79,19 @@ def test_one_clip_is_one_and_a_whole_step_is_named_so():
 
 
 def test_the_phase_that_decides_is_the_one_that_takes_most():
-    assert peak_of(KEPT) == "model more"
+    assert peak_of(KEPT) == "a forward and backward pass beside the gradients of earlier ones"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("model change", "the optimizer"),
+        ("generator first", "the first forward and backward pass of the generator"),
+        ("speaking", "speaking"),
+    ],
+)
+def test_every_phase_has_words(name, words):
+    assert peak_of(an_option(peaks={name: 10, "model more": 5})) == words
 
 
 # ---- Activations ----
