@@ -222,8 +222,8 @@ class Speaking(Protocol):
         """
         Say one sentence like the reference.
 
-        On a processor the same folder, arguments and seed give the same samples wherever the
-        folder lies; raise SettingsError for a manner that it has not, or beyond its limits.
+        On a processor, with as many threads, the same folder, arguments and seed give the same
+        samples wherever the folder lies; raise SettingsError for a manner that it has not, or beyond its limits.
         """
 
 

@@ -22,13 +22,17 @@ from tests.engines.xtts.tiny import hum
 
 TEXT = "Rice."
 SEEDS = (5, 6, 7)
-# What happens on another computer: other folders, another process.
+# What happens in another place: other folders, another process. It has as many threads: sums are
+# added up in another order where there are more.
 ELSEWHERE = """
 import sys
 from pathlib import Path
+import torch
 from engines.xtts import ENGINE
 from tests.engines.xtts.test_voice import hashes
-print(*hashes(*(ENGINE.open_voice(Path(each)) for each in sys.argv[1:])))
+threads, *folders = sys.argv[1:]
+torch.set_num_threads(int(threads))
+print(*hashes(*(ENGINE.open_voice(Path(each)) for each in folders)))
 """
 
 
@@ -71,7 +75,7 @@ def test_two_voices_say_the_same_elsewhere_hash_for_hash(voices, folders, tmp_pa
     copies = [shutil.copytree(each, tmp_path / f"elsewhere {n}") for n, each in enumerate(folders)]
 
     told = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, *map(str, copies)],
+        [sys.executable, "-c", ELSEWHERE, str(torch.get_num_threads()), *map(str, copies)],
         capture_output=True,
         text=True,
         check=False,
