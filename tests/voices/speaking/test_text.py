@@ -209,11 +209,14 @@ def test_a_megabyte_takes_about_a_second_of_work(end):
     text = "".join(PROSE.format(end if at % 4 == 0 else "") for at in range(4400))[:1_000_000]
     sentences(text[:2000], "en", 250)
 
-    began = time.process_time()
-    found = sentences(text, "en", 250)
+    took = []
+    for _ in range(2):
+        began = time.process_time()
+        found = sentences(text, "en", 250)
+        took.append(time.process_time() - began)
 
     assert len(found) > 10_000
-    assert time.process_time() - began < 2.5  # 0.9 s on a quiet core; others share it here
+    assert min(took) < 2.5  # 0.9 s on a quiet core; others share it here
 
 
 HOSTILE = {
@@ -225,11 +228,15 @@ HOSTILE = {
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_time_grows_as_the_text_does_whatever_is_in_it(kind):
-    def seconds(size):
-        text = (HOSTILE[kind] * size)[:size]
+    def once(text):
         began = time.process_time()
         sentences(text, "en", 250)
         return time.process_time() - began
+
+    def seconds(size):
+        text = (HOSTILE[kind] * size)[:size]
+        # The least of a few: among thousands of tests, a look for garbage takes half a second.
+        return min(once(text) for _ in range(3))
 
     assert seconds(160_000) < 10 * seconds(40_000) + 0.2
 
