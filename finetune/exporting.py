@@ -31,6 +31,7 @@ from finetune.media import reading
 from finetune.texts import writing
 from finetune.texts.writing import PARQUET, Row, audio_path
 from voices import files
+from voices.speaking.formats import KINDS, MP3_RATES
 
 Progress = Callable[[int, int], None]
 """Told clips done and clips in all."""
@@ -39,15 +40,9 @@ Stop = Callable[[], bool]
 LAYOUTS = (*writing.FORMATS, PARQUET)
 NOTE = "README.txt"
 
-# What soundfile is told, and bytes a second at most as a share of 16-bit sound: those that lose
-# something take the best the encoder has, 7 to 17 kB/s (mp3) and 7 to 25 kB/s (ogg) for speech.
-_KINDS: dict[str, tuple[dict[str, Any], float]] = {
-    "wav": ({"format": "WAV", "subtype": "PCM_16"}, 1.0),
-    "flac": ({"format": "FLAC", "subtype": "PCM_16"}, 1.0),
-    "mp3": ({"format": "MP3", "bitrate_mode": "VARIABLE", "compression_level": 0.0}, 0.6),
-    "ogg": ({"format": "OGG", "subtype": "VORBIS", "compression_level": 0.2}, 0.6),
-}
-_MP3_RATES = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000)
+# Bytes a second at most, as a share of 16-bit sound: those that lose something take 7 to 17 kB/s
+# (mp3) and 7 to 25 kB/s (ogg) for speech.
+_SIZES = {"wav": 1.0, "flac": 1.0, "mp3": 0.6, "ogg": 0.6}
 # Headers, a part of a block of the disk, the line of the table and that of the manifest.
 _BYTES_A_CLIP = 6000
 _ROOM_BESIDE_BYTES = 50_000_000
@@ -74,7 +69,7 @@ class ExportSettings(Checked):
     """How a dataset leaves for another program."""
 
     format: str = setting("ljspeech", f"What the other program reads: {', '.join(LAYOUTS)}")
-    audio: str = setting("wav", f"How clips are kept: {', '.join(_KINDS)}; mp3 and ogg lose some")
+    audio: str = setting("wav", f"How clips are kept: {', '.join(KINDS)}; mp3 and ogg lose some")
     rate: int = setting(0, "Samples a second; 0 keeps those of the recording", low=0, high=48000)
     loudness_lufs: float = setting(
         0.0, "How loud each recording gets, never clipping; 0 keeps it as it is", low=-40, high=0
@@ -83,13 +78,13 @@ class ExportSettings(Checked):
     language: str = setting("", "The language's code, where the format has a place for it")
 
     def check_together(self) -> None:
-        for name, known in (("format", LAYOUTS), ("audio", tuple(_KINDS))):
+        for name, known in (("format", LAYOUTS), ("audio", tuple(KINDS))):
             if getattr(self, name) not in known:
                 raise SettingsError(
                     f"{name} is {getattr(self, name)!r}, which is none there is.",
                     f"Choose one of {', '.join(known)}.",
                 )
-        if 0 < self.rate < _MP3_RATES[0]:
+        if 0 < self.rate < MP3_RATES[0]:
             raise SettingsError(
                 f"rate is {self.rate}, too few for speech.", "Choose 0, or 8000 to 48000."
             )
@@ -191,10 +186,10 @@ def _recording(
 def _check_rates(recordings: Iterable[_Recording], wish: ExportSettings) -> None:
     """Refuse a rate that the kind of audio does not have; only mp3 has a list."""
     for rate in {recording.rate for recording in recordings}:
-        if wish.audio == "mp3" and rate not in _MP3_RATES:
+        if wish.audio == "mp3" and rate not in MP3_RATES:
             raise AudioError(
                 f"An mp3 cannot have {rate} samples a second.",
-                f"Choose a rate of {', '.join(map(str, _MP3_RATES))}, or another kind of audio.",
+                f"Choose a rate of {', '.join(map(str, MP3_RATES))}, or another kind of audio.",
             )
 
 
@@ -216,7 +211,7 @@ def _bytes(recording: _Recording, wish: ExportSettings) -> int:
     sound = sum(clip.example.seconds for clip in recording.clips) * recording.rate * 2
     # A text stands twice in some tables, once more where it is odd, in up to six bytes a sign.
     texts = sum(len(clip.row.text) for clip in recording.clips) * 12
-    return int(sound * _KINDS[wish.audio][1]) + texts + _BYTES_A_CLIP * len(recording.clips)
+    return int(sound * _SIZES[wish.audio]) + texts + _BYTES_A_CLIP * len(recording.clips)
 
 
 def _audio(
@@ -269,7 +264,7 @@ def _encoded(sound: Sound, gain: float, audio: str) -> bytes:
     # In whole numbers: soundfile reads them as parts of 32,768 and writes parts of 32,767.
     whole = np.rint(sound.samples * np.float32(gain * 32768)).clip(-32768, 32767).astype(np.int16)
     file = io.BytesIO()  # on the disk, libsndfile would not say that there is no room
-    soundfile.write(file, whole, sound.rate, **_KINDS[audio][0])
+    soundfile.write(file, whole, sound.rate, **KINDS[audio])
     return file.getvalue()
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from engines.base import Sound
+from engines.errors import TextError
 from finetune.jobs.events import Said
 from finetune.jobs.folder import JobFolder
 from finetune.jobs.telling import Telling
@@ -30,8 +31,6 @@ from voices.speaking.scripts import Part, PlannedFile, Script
 from voices.speaking.stretching import stretched
 from voices.speaking.timing import placed
 from voices.workspace import open_workspace
-
-SETTINGS = "spoken.json"
 
 
 @dataclass(frozen=True)
@@ -66,25 +65,23 @@ def read_wish(path: Path) -> SpeakWish:
 
 def work(job: Job, wish: SpeakWish) -> str:
     """Speak as a job; leave beside it, and with each file, how every sentence was said."""
-    files_of = planned(wish)
-    script = scripts.read(Path(wish.script))
+    script, targets = planned(wish)
     with closing(open_workspace(Path(wish.workspace))) as workspace:
         used = {part.voice for part in script.parts}
         voices = {name: library.find(workspace, name or wish.voice) for name in used}
-        spoken = _Speaking(job, wish, script, voices)
-        written = [spoken.write(each, path) for each, path in files_of.items()]
-    report = {"files": written, "faults": spoken.faults}
-    files.write_json(job.folder.path / REPORT, report)
-    return _closing(written, spoken.faults)
+    spoken = _Speaking(job, wish, script, voices)
+    for each, path in targets.items():
+        spoken.write(each, path)
+    return _closing(spoken.written, spoken.faults)
 
 
-def planned(wish: SpeakWish) -> dict[PlannedFile, Path]:
-    """Which files will be written, and what is said in each; raise for what cannot be spoken."""
+def planned(wish: SpeakWish) -> tuple[Script, dict[PlannedFile, Path]]:
+    """What is said, and which files it becomes; raise for what cannot be spoken."""
     target = Path(wish.target)
     kind = formats.kind_of(target)
     script = scripts.read(Path(wish.script))
     every = scripts.plan(script, target.stem, f".{kind}")
-    return {each: target.parent / each.name for each in every}
+    return script, {each: target.parent / each.name for each in every}
 
 
 class _Speaking:
@@ -96,28 +93,33 @@ class _Speaking:
         self._job, self._wish, self._script, self._voices = job, wish, script, voices
         self._narrators: dict[str, Narrator] = {}
         self._sentences: list[dict[str, Any]] = []
+        self.written: list[dict[str, Any]] = []
         self.faults: list[str] = []
         self._done = 0
         count = sum(self._narrator(part).count(part.text) for part in script.parts)
         self._telling = Telling(job.say, "sentences spoken", count)
 
-    def write(self, planned: PlannedFile, path: Path) -> dict[str, Any]:
-        """Write one file, and beside what the job reports how it was said."""
+    def write(self, planned: PlannedFile, path: Path) -> None:
+        """Write one file, and into the job's report how it was said."""
         self._sentences = []
         timed = self._script.kind == "srt"
         blocks = self._at_times(planned.parts) if timed else self._joined(planned.parts)
         wish = self._wish
         done = formats.write(path, blocks, Loudness(wish.lufs))
-        return {
-            "file": str(path),
-            "seconds": round(done.seconds, 3),
-            "lufs": round(done.lufs, 1),
-            "voice": self._voices[planned.parts[0].voice].name,
-            "seed": wish.seed,
-            "manners": wish.manners,
-            "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "sentences": self._sentences,
-        }
+        self.written.append(
+            {
+                "file": str(path),
+                "seconds": round(done.seconds, 3),
+                "lufs": round(done.lufs, 1),
+                "voice": self._voices[planned.parts[0].voice].name,
+                "seed": wish.seed,
+                "manners": wish.manners,
+                "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                "sentences": self._sentences,
+            }
+        )
+        report = {"files": self.written, "faults": self.faults}
+        files.write_json(self._job.folder.path / REPORT, report)
 
     def _joined(self, parts: tuple[Part, ...]) -> Iterator[Sound]:
         return joining.joined(
@@ -143,12 +145,17 @@ class _Speaking:
         return joining.at_times(timed())
 
     def _told(self, part: Part) -> Iterator[Told]:
-        narrator = self._narrator(part)
+        narrator, before = self._narrator(part), self._done
         for told in narrator.tell(narrator.sentences(part.text), self._job.stop_wanted):
             self._note(told)
             yield told
         if self._job.stop_wanted():
-            raise StopWork(f"Stopped after {len(self._sentences)} sentences; no file was written.")
+            kept = f"{len(self.written):,} files are written" if self.written else "Nothing is kept"
+            raise StopWork(f"Stopped after {self._done:,} sentences. {kept}.")
+        if self._done == before:
+            raise TextError(
+                f"Line {part.line}: there is nothing in it that can be said.", "Write it in words."
+            )
 
     def _note(self, told: Told) -> None:
         spoken = told.spoken

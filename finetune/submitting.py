@@ -90,8 +90,8 @@ def submit_forecast(workspace: Workspace, project: Item, wish: ForecastWish) -> 
 
 def submit_speaking(workspace: Workspace, wish: SpeakWish, title: str, replaces: bool) -> Job:
     """Queue something to be spoken; it waits for no GPU. Files are written over only if wished."""
-    planned = speaking.planned(wish)
-    taken = [path.name for path in planned.values() if path.exists()]
+    _, targets = speaking.planned(wish)
+    taken = [path.name for path in targets.values() if path.exists()]
     if taken and not replaces:
         raise AudioError(
             f"{taken[0]} is there already.", "Choose another -o, or --replace to write over it."

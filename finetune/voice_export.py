@@ -20,8 +20,8 @@ from engines.errors import (
     WorkspaceError,
 )
 from voices import files
+from voices.library import ENGINE, FACTS, REFERENCE
 
-ENGINE, REFERENCE, SAMPLE, FACTS = "engine", "reference.flac", "sample.flac", "voice.json"
 # Where AllTalk looks for the clips that a voice is shown.
 EXPORTED_REFERENCE = "wavs/reference.wav"
 EXPORTED_FACTS = "timbre.json"

@@ -27,8 +27,9 @@ from voices import bundle_parts as contents
 from voices import bundle_zip as zips
 from voices import files
 from voices.bundle_json import read_json
-from voices.bundle_manifest import ENGINE, FACTS, MANIFEST, Manifest, Member
+from voices.bundle_manifest import MANIFEST, Manifest, Member
 from voices.bundle_parts import Stretch
+from voices.library import ENGINE, FACTS
 
 SUFFIX = ".timbre"
 KEPT_FREE_BYTES = 2_000_000_000

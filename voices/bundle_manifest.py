@@ -14,10 +14,10 @@ from engines.errors import BundleError, EngineError, NameProblem
 from voices import names
 from voices.bundle_json import read_json
 from voices.bundle_zip import AGAIN, DISTRUST, MOST_NAME_BYTES, MOST_PARTS
+from voices.library import ENGINE, FACTS, REFERENCE, SAMPLE
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-FACTS, REFERENCE, SAMPLE, ENGINE = "voice.json", "reference.flac", "sample.flac", "engine"
 WEIGHTS = ".safetensors"
 SUFFIXES = (WEIGHTS, ".json", ".txt")
 # What Python unpickles, or may.

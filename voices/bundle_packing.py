@@ -10,9 +10,10 @@ from pathlib import Path
 
 from engines.errors import BundleError
 from voices.bundle_json import read_json
-from voices.bundle_manifest import ENGINE, FACTS, PICKLES, REFERENCE, SAMPLE, TOLD
+from voices.bundle_manifest import PICKLES, TOLD
 from voices.bundle_parts import Digest, Stretch, check, digest
 from voices.bundle_privacy import cleaned, home_in, place_in
+from voices.library import ENGINE, FACTS, REFERENCE, SAMPLE
 
 Source = Path | bytes
 """A file, or what is written instead of it."""

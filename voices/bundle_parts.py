@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 from engines.errors import BundleError
 from voices.bundle_json import read_json, strings
-from voices.bundle_manifest import FACTS
 from voices.bundle_privacy import place_in
 from voices.bundle_zip import AGAIN, DISTRUST, NOTHING_KEPT
+from voices.library import FACTS
 
 Place = Callable[[str], str]
 """What of a text names a place on a computer, or ""."""

@@ -43,8 +43,6 @@ class Candidate:
 
     way: Way
     fit: Fit
-    measured: bool
-    """On the device itself; otherwise estimated without one."""
     ceiling: float = math.inf
     """What tensors may hold, as far as experience goes: memory ran out there before."""
     speaking: int = 0
@@ -85,7 +83,6 @@ class Option:
     """On all devices; None where nothing was timed."""
     work: float
     """Lower is faster: seconds of a clip, or where nothing was timed, a guess without a unit."""
-    measured: bool
 
     @property
     def fits(self) -> bool:
@@ -116,7 +113,7 @@ def best_or_nearest(candidates: Sequence[Candidate], task: Task, room: Room) -> 
 
 def unmeasured(way: Way, task: Task) -> Option:
     """One clip at a time, of which no more is known than that even that ran out of memory."""
-    return Option(way, 1, task.share, {}, 0, 1, None, math.inf, False)
+    return Option(way, 1, task.share, {}, 0, 1, None, math.inf)
 
 
 def speed_if_recomputed(fit: Fit, task: Task) -> float:
@@ -157,7 +154,6 @@ def _option(candidate: Candidate, task: Task, room: Room, micro_batch: int) -> O
         math.ceil(max(0, taken - room.budget, peak - candidate.ceiling)),
         speed,
         1 / speed if speed else _guessed_work(candidate.way, task, micro_batch, accumulation),
-        candidate.measured,
     )
 
 

@@ -16,8 +16,8 @@ from finetune.jobs.events import Event, Said
 from finetune.runs import Plan, RunFolder
 from finetune.spoken_samples import sentences_for
 from finetune.training.sampling import cause_of, flac, spoken, undisturbed
-from finetune.voice_export import ENGINE, FACTS, REFERENCE, SAMPLE
 from voices import files
+from voices.library import ENGINE, FACTS, REFERENCE, SAMPLE
 
 # Of a plan, what another computer has no use for, or nobody else is to read.
 _ONLY_HERE = ("device", "threads", "features_on", "save_every", "listen_every")

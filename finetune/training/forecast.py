@@ -186,7 +186,7 @@ class _Forecast:
             )
             known = Remembered(held, tuple(points))
             remembered.keep(cache, name, known, facts)
-        found = Candidate(plain, known.fit, False)
+        found = Candidate(plain, known.fit)
         return _in_eight_bits(found) if way.optimizer != "adamw" else found
 
     # ---- What is told ----

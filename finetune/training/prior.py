@@ -22,7 +22,8 @@ from finetune.fitting.peaks import Held, Point
 from finetune.settings import TrainSettings
 from finetune.training.gauge import Counted
 from finetune.training.recompute import forget_activations
-from finetune.training.rehearsal import Rehearsal, Trained, mapped
+from finetune.training.rehearsal import Rehearsal, mapped
+from finetune.training.turns import Trained
 
 _HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 

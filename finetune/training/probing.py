@@ -19,8 +19,9 @@ from finetune.fitting.peaks import Held, Point
 from finetune.settings import TrainSettings
 from finetune.training import memory
 from finetune.training.gauge import Counted, CudaGauge
-from finetune.training.rehearsal import Rehearsal, bytes_of, trained_of
+from finetune.training.rehearsal import Rehearsal, bytes_of
 from finetune.training.sampling import undisturbed
+from finetune.training.turns import trained_of
 
 Result = TypeVar("Result")
 _ADAMW_NUMBERS = 2

@@ -17,17 +17,16 @@ from typing import Any, Protocol
 import torch
 from accelerate import Accelerator
 
-from engines.base import Batch, Features, Item, Trainable
+from engines.base import Batch, Features, Item
 from finetune.fitting.peaks import CHANGE, FIRST, MORE, Held, Point
 from finetune.settings import TrainSettings
 from finetune.training import randomness
 from finetune.training.gauge import Gauge
 from finetune.training.optimizers import optimizer_for
+from finetune.training.turns import Trained, forget_gradients, only
 
 # Of so many throws of its dice, a clip is taken with the one that makes the largest batch.
 _THROWS = 16
-
-Trained = Mapping[str, Sequence[torch.nn.Parameter]]
 
 
 class Batching(Protocol):
@@ -89,10 +88,10 @@ class Rehearsal:
         return [point for turn in self._trained for point in self._turn(turn, clips, count)]
 
     def _turn(self, turn: str, clips: Sequence[Item], count: int) -> Iterator[Point]:
-        with self._only(turn):
+        with only(turn, self._trained):
             for clip in clips:
                 length = self._batching.length(clip.features)
-                self._forget_gradients()
+                forget_gradients(self._network)
                 learn = partial(self._learn, turn, [clip] * count)
                 for stage in (FIRST, MORE):
                     measured = self._measured(learn)
@@ -101,7 +100,7 @@ class Rehearsal:
             if each.grad is not None:
                 each.grad.zero_()
         yield Point(turn, CHANGE, count, length, *self._measured(partial(self._change, turn)))
-        self._forget_gradients()
+        forget_gradients(self._network)
 
     def _measured(self, work: Callable[[], None]) -> tuple[int, float]:
         self._gauge.set_back()
@@ -128,10 +127,6 @@ class Rehearsal:
         else:
             optimizer.step()
 
-    def _forget_gradients(self) -> None:
-        for each in self._network.parameters():
-            each.grad = None
-
     @contextmanager
     def _unseen(self) -> Iterator[None]:
         buffers = [each.clone() for each in self._network.buffers()]
@@ -139,35 +134,9 @@ class Rehearsal:
             with randomness.untouched():
                 yield
         finally:
-            self._forget_gradients()
+            forget_gradients(self._network)
             for each, was in zip(self._network.buffers(), buffers, strict=True):
                 each.copy_(was)
-
-    @contextmanager
-    def _only(self, turn: str) -> Iterator[None]:
-        """Spare the gradients of what other turns train."""
-        mine = {id(each) for each in self._trained[turn]}
-        others = [
-            each
-            for trained in self._trained.values()
-            for each in trained
-            if id(each) not in mine and each.requires_grad
-        ]
-        for each in others:
-            each.requires_grad_(False)
-        try:
-            yield
-        finally:
-            for each in others:
-                each.requires_grad_(True)
-
-
-def trained_of(trainable: Trainable) -> Trained:
-    """What each turn trains."""
-    return {
-        turn: [each for each in trainable.parameters(turn) if each.requires_grad]
-        for turn in trainable.turns
-    }
 
 
 def worst_throw(batching: Batching, item: Item) -> Item:

@@ -139,7 +139,7 @@ class Sizing:
         if not worked:
             return self._settled(choice.unmeasured(way, task), (), task)
         points = [point for each in worked for point in each.points]
-        candidate = Candidate(way, fit(worked[-1].held, points), True)
+        candidate = Candidate(way, fit(worked[-1].held, points))
         every = choice.options(candidate, task, self._room)
         option = next(each for each in every if each.micro_batch == size)
         # It was seen to fit, whatever the headroom says.
@@ -163,7 +163,7 @@ class Sizing:
         if probes.needs_estimate(self._prober.held, self._room):
             estimate = self._estimate(way, clips)
             if estimate and probes.is_hopeless(estimate, task, self._room):
-                return Candidate(way, estimate, False)
+                return Candidate(way, estimate)
         self._be(way.recompute)
         known = remembered.recall(self._cache, self._name(way))
         if known is None or not self._still_true(known, clips, task):
@@ -281,7 +281,7 @@ def task_of(lengths: Sequence[int], batch: int, devices: int) -> Task:
 
 
 def _as_candidate(way: Way, known: Remembered) -> Candidate:
-    return Candidate(way, known.fit, True, known.ceiling, known.speaking)
+    return Candidate(way, known.fit, known.ceiling, known.speaking)
 
 
 def _agreed(option: Option, task: Task, room: Room, accelerator: Accelerator) -> Option:

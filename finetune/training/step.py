@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from accelerate import Accelerator
 from engines.base import Batch, Item, Totals, Trainable
 from engines.errors import EngineError
 from finetune.training import memory, order, randomness
+from finetune.training.turns import forget_gradients, only, trained_of
 from finetune.training.watch import Watch
 
 # Gradients of several devices are added up in pieces of this size.
@@ -72,10 +72,7 @@ class Stepper:
         self._optimizers, self._accelerator = optimizers, accelerator
         self._clip_norm, self._watch, self._say = clip_norm, watch, say
         self._ran_out = ran_out
-        self._trained = {
-            turn: [each for each in trainable.parameters(turn) if each.requires_grad]
-            for turn in trainable.turns
-        }
+        self._trained = trained_of(trainable)
 
     def take(
         self,
@@ -134,11 +131,11 @@ class Stepper:
         self, turn: str, make: Callable[[], list[Batch]], stop: Callable[[], bool]
     ) -> dict[str, torch.Tensor]:
         """Add up the gradients of all micro-batches; give back the sums of their losses."""
-        self._forget_gradients()
+        forget_gradients(self._trainable.network)
         with self._watch.phase("data"):
             batches = self._agreed(make)
             totals = self._totals(batches)
-        with self._only(turn):
+        with only(turn, self._trained):
             return self._agreed(lambda: self._gradients(turn, batches, totals, stop))
 
     def _batches(
@@ -218,7 +215,7 @@ class Stepper:
             fault = "its gradient is no number"
         if not fault:
             (scaler.step(optimizer) if scaler else optimizer.step())
-        self._forget_gradients()
+        forget_gradients(self._trainable.network)
         return Taken(loss, parts, length, fault, overflowed)
 
     def _add_up_devices(self, turn: str, sums: dict[str, torch.Tensor]) -> None:
@@ -281,7 +278,7 @@ class Stepper:
         )
 
     def _rewind(self, before: randomness.Chance, buffers: list[torch.Tensor]) -> None:
-        self._forget_gradients()
+        forget_gradients(self._trainable.network)
         randomness.restore(before)
         for buffer, was in zip(self._trainable.network.buffers(), buffers, strict=True):
             buffer.copy_(was)
@@ -289,24 +286,6 @@ class Stepper:
     def _buffers(self) -> list[torch.Tensor]:
         """What a forward pass may change beside the weights: running means."""
         return [each.clone() for each in self._trainable.network.buffers()]
-
-    def _forget_gradients(self) -> None:
-        for each in self._trainable.network.parameters():
-            each.grad = None
-
-    @contextmanager
-    def _only(self, turn: str) -> Iterator[None]:
-        """Spare the gradients of what other turns train."""
-        others = [
-            each for name, trained in self._trained.items() if name != turn for each in trained
-        ]
-        for each in others:
-            each.requires_grad_(False)
-        try:
-            yield
-        finally:
-            for each in others:
-                each.requires_grad_(True)
 
 
 _OUT_OF_MEMORY, _STOPPED, _BROKEN = 1, 2, 3

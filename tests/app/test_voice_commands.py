@@ -9,6 +9,10 @@ import pytest
 import soundfile
 
 from engines.errors import AudioError, NotFoundError, SettingsError, TextError
+from finetune import speaking
+from finetune.jobs.folder import JobFolder
+from finetune.jobs.worker import Job, StopWork
+from finetune.speaking import SpeakWish
 from tests import finished
 from tests.app.test_data_commands import facts, opened, run
 from voices import library
@@ -144,6 +148,39 @@ def test_a_table_becomes_a_file_a_line(home, tmp_path):
 def test_what_cannot_be_spoken_is_refused_in_a_sentence(home, typed, problem, reason):
     with pytest.raises(problem, match=reason):
         run(home, "speak", "Ada", *typed)
+
+
+@pytest.mark.parametrize("name", ["sign.txt", "sign.srt"])
+def test_what_has_nothing_to_say_is_named_by_its_line(home, tmp_path, name):
+    script = tmp_path / name
+    times = "1\n00:00:01,000 --> 00:00:03,000\n" if name.endswith("srt") else ""
+    script.write_text(f"{times}① ☀\n")
+
+    done = run(home, "speak", "Ada", "--file", script, "-o", tmp_path / "x.wav", "--json")
+
+    assert "nothing in it that can be said" in json.loads(done.stdout)["error"]["what"]
+    assert not (tmp_path / "x.wav").exists()
+
+
+def test_a_table_that_is_stopped_keeps_the_files_that_are_whole(home, tmp_path):
+    script = tmp_path / "lines.csv"
+    script.write_text("text,name\nHello there.,one\nGood night.,two\nGood bye.,three\n")
+    with opened(home) as workspace:
+        voice = library.find(workspace, "Ada")
+        wish = SpeakWish(str(workspace.root), voice.id, str(script), str(tmp_path / "line.wav"))
+    folder = JobFolder(tmp_path / "job")
+    (folder.path / "control").mkdir(parents=True)
+    job = Job(folder)
+    job.stop_wanted = lambda: (tmp_path / "one.wav").exists()
+
+    with pytest.raises(StopWork, match=r"1 files are written"):
+        speaking.work(job, wish)
+
+    kept = [
+        each["file"] for each in json.loads((folder.path / "report.json").read_bytes())["files"]
+    ]
+    assert kept == [str(tmp_path / "one.wav")]
+    assert sorted(path.name for path in tmp_path.glob("*.wav")) == ["one.wav"]
 
 
 def test_a_manner_that_the_voice_has_not_is_named_by_the_job(home, tmp_path):

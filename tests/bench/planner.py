@@ -24,7 +24,8 @@ from finetune.training import devices
 from finetune.training.gauge import Counted
 from finetune.training.prior import Imagined, imagine
 from finetune.training.recompute import forget_activations
-from finetune.training.rehearsal import Rehearsal, trained_of
+from finetune.training.rehearsal import Rehearsal
+from finetune.training.turns import trained_of
 from tests.bench import planner_engines, planner_gpu, planner_table
 from tests.bench.planner_cases import TRUTHS, Case, random_cases, standard_cases
 from tests.bench.planner_engines import Subject

@@ -30,12 +30,12 @@ def ours(case: Case, try_: Trial) -> int | None:
     if probes.needs_estimate(case.truth.held.all, room):
         estimate = _estimate(case)
         if probes.is_hopeless(estimate, task, room):
-            return _least(Candidate(_WAY, estimate, False), task, room)
+            return _least(Candidate(_WAY, estimate), task, room)
     known = _measured(case, task, room, try_)
     if known is None:
         return 1  # as much as can be tried, in what was to be left to others
     room = replace(room, fragmented=max(room.fragmented, known.fragmented))
-    return _least(Candidate(_WAY, known.fit, True), task, room)
+    return _least(Candidate(_WAY, known.fit), task, room)
 
 
 def _least(candidate: Candidate, task: Task, room: Room) -> int | None:

@@ -16,11 +16,11 @@ import numpy as np
 import soundfile
 
 from engines.pocket.facts import RATE, WEIGHTS
-from finetune.voice_export import ENGINE, REFERENCE
 from tests.bench import pocket_people
 from tests.bench.pocket_people import Prompt
 from tests.bench.record import CannotMeasure
 from voices import shipped
+from voices.library import ENGINE, REFERENCE
 
 _LAUNCH = Path(__file__).parents[2] / "launch.py"
 _PATIENCE_S = 3600.0

@@ -101,14 +101,14 @@ def steady(clip, *, base=0, gradients=0, before=0.0, per_clip=1.0, change=0.0):
     return Fit(held, phases, Growth(before, per_clip), change)
 
 
-def candidate(fit, *, measured=True, **way):
-    return Candidate(Way("bf16", **way), fit, measured)
+def candidate(fit, **way):
+    return Candidate(Way("bf16", **way), fit)
 
 
 def an_option(**changes):
     """One that fits: 4 clips at once, twice a step, 7.5 GB."""
     peaks = {"model first": 6000 * MB, "model more": 7000 * MB, "model change": 5000 * MB}
-    known = Option(Way("bf16"), 4, 2, peaks, 7500 * MB, 0, 12.3, 1 / 12.3, True)
+    known = Option(Way("bf16"), 4, 2, peaks, 7500 * MB, 0, 12.3, 1 / 12.3)
     way = {name: changes.pop(name) for name in ("recompute", "optimizer", "lora_rank")
            if name in changes}  # fmt: skip
     return replace(known, way=replace(known.way, **way), **changes)

@@ -151,14 +151,14 @@ def test_the_faster_way_is_chosen_even_when_it_takes_more():
 def test_where_nothing_was_timed_fewer_micro_batches_win_and_computing_again_costs_a_third():
     untimed = replace(steady(MB), pace=Growth(0.0), change_seconds=0.0)
     again = replace(steady(MB / 8), pace=Growth(0.0), change_seconds=0.0)
-    known = [candidate(untimed, measured=False), candidate(again, measured=False, recompute=True)]
+    known = [candidate(untimed), candidate(again, recompute=True)]
 
     roomy, tight = (choice.best(known, Task(8, 1, 1), room(each * MB)) for each in (8, 1))
 
     assert (roomy.micro_batch, roomy.way.recompute) == (8, False)
     assert (tight.micro_batch, tight.way.recompute) == (8, True)
     assert tight.work == pytest.approx(4 / 3 * roomy.work)
-    assert roomy.clips_per_second is None and not roomy.measured
+    assert roomy.clips_per_second is None
 
 
 # ---- What is given up ----

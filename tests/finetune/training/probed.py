@@ -8,7 +8,8 @@ from engines.base import Item
 from finetune.settings import TrainSettings
 from finetune.training.gauge import Counted
 from finetune.training.prior import Imagined
-from finetune.training.rehearsal import Rehearsal, trained_of
+from finetune.training.rehearsal import Rehearsal
+from finetune.training.turns import trained_of
 from tests import learner
 
 SETTINGS = TrainSettings(batch=8, device="cpu", threads=1)
