@@ -23,6 +23,7 @@ EXPORTING = "tests/finetune/test_exporting.py"
 TRAINING = "tests/finetune/training"
 LOOP = f"{TRAINING}/test_loop.py"
 STEP = f"{TRAINING}/test_step.py"
+TURNS = f"{TRAINING}/test_turns.py"
 CHECKPOINTS = f"{TRAINING}/test_checkpoints.py"
 RANDOMNESS = f"{TRAINING}/test_randomness.py"
 RECOMPUTE = f"{TRAINING}/test_recompute.py"
@@ -615,10 +616,10 @@ SEEDS = (
     ),
     Seed(
         "one turn gives gradients to what the other trains",
-        "finetune/training/step.py",
-        "            each.requires_grad_(False)\n",
-        "            pass\n",
-        (STEP,),
+        "finetune/training/turns.py",
+        "        each.requires_grad_(False)\n",
+        "        pass\n",
+        (TURNS,),
     ),
     Seed(
         "two devices learn half as much as one",
