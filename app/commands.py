@@ -21,6 +21,7 @@ from app import (
     model_commands,
     monitor_commands,
     plan_commands,
+    speak_commands,
     studio,
     terminal,
     train_commands,
@@ -53,7 +54,7 @@ app.add_typer(monitor_commands.app)
 app.add_typer(plan_commands.app)
 app.add_typer(train_commands.app)
 app.add_typer(train_commands.runs_app, name="runs")
-app.add_typer(voice_commands.speak_app)
+app.add_typer(speak_commands.app)
 app.add_typer(voice_commands.app, name="voices")
 app.add_typer(jobs_app, name="jobs")
 

@@ -29,6 +29,9 @@ DatasetName = Annotated[
     str, typer.Option("--name", metavar="NAME", help="The project it is made in.")
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The project's name or id.")]
+VoiceName = Annotated[
+    str, typer.Argument(metavar="VOICE", help="Its name, its id, or the beginning of that.")
+]
 Background = Annotated[
     bool, typer.Option("--background", help="Only start it, and answer with the job's id.")
 ]
