@@ -75,7 +75,8 @@ class Workspace:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        return self.projects, self.jobs, self.runs, self.voices, self.root / "models", self.cache
+        others = (self.root / name for name in ("models", "spoken", "comparisons"))
+        return self.projects, self.jobs, self.runs, self.voices, *others, self.cache
 
     def written_in(self) -> Iterator[Path]:
         """Every folder that something is written in whole: where an interruption leaves a part."""

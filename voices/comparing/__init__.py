@@ -1,0 +1,1 @@
+"""Finished voices beside each other: heard blindly, measured in small figures, drawn."""
