@@ -10,9 +10,9 @@ import typer
 
 from app import terminal, voice_views
 from app.options import Json, VoiceName, open_workspace
-from engines.errors import NotFoundError
+from engines.errors import NotFoundError, SettingsError
 from finetune import runs
-from voices import library, travel
+from voices import adopting, library, travel
 from voices.library import Consent, Voice
 from voices.workspace import Workspace
 
@@ -169,17 +169,38 @@ def export_(
 @app.command("import")
 def import_(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A .timbre file.")],
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH", help="A .timbre file, or the folder of an XTTS of another program."
+        ),
+    ],
     name: Annotated[str, typer.Option(metavar="NAME", help="Else its own.")] = "",
+    language: Annotated[
+        str, typer.Option(metavar="CODE", help="Of a folder: what it speaks, like en.")
+    ] = "",
+    reference: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Of a folder: 3 to 12 s of the voice. [dim]Else reference.wav or the best of wavs/.[/]",
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """
-    Take one in from a single file. Nothing in it is run, and one that is not whole leaves nothing.
+    Take one in. Nothing in it is run, and one that is not whole leaves nothing.
 
-    [dim]launch.py voices import ada.timbre[/]
+    [dim]launch.py voices import ada.timbre · launch.py voices import xtts-ada/ --language en[/]
     """
     with open_workspace(context) as workspace:
-        found = travel.unpack(workspace, Path(file).expanduser().absolute(), name)
+        source = Path(path).expanduser().absolute()
+        if adopting.is_foreign(source):
+            like = Path(reference).expanduser().absolute() if reference else None
+            found = adopting.adopt(workspace, source, name, language, like)
+        else:
+            _refuse_what_is_packed(language, reference)
+            found = travel.unpack(workspace, source, name)
         _answer(found, as_json, whole=True)
 
 
@@ -205,6 +226,14 @@ def restore(context: typer.Context, voice: VoiceName, as_json: Json = False) -> 
         found = library.find(workspace, there.get(voice, voice))
         library.shelf(workspace).restore(found.id)
         _answer(library.find(workspace, found.id), as_json)
+
+
+def _refuse_what_is_packed(language: str, reference: str) -> None:
+    if language or reference:
+        raise SettingsError(
+            "A .timbre file brings its own language and reference.",
+            "Leave --language and --reference out.",
+        )
 
 
 def _renamed(workspace: Workspace, voice: Voice, name: str) -> Voice:

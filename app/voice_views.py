@@ -66,6 +66,8 @@ def _told(voice: Voice) -> Iterator[str]:
     came: Mapping[str, Any] = said.get("from") or {}
     if came.get("run"):
         yield f"From run {came['run']}, step {came.get('step')}. {said.get('why', '')}".rstrip()
+    if came.get("program"):
+        yield f"From {came['program']}."
     yield from (
         f"{what}: {value:.3g}" for what, value in _scores(said.get("scores") or {}) if value
     )

@@ -8,8 +8,8 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,10 @@ CONVERTED = (
     *("model.safetensors", "dvae.safetensors", "mel_stats.safetensors", "speakers.safetensors"),
     *("speakers.json", "config.json", "vocab.json"),
 )
+# Which parts are looked for, and whether they must be there. The first v2 came without speakers,
+# and fine-tuned ones do; those who fine-tune leave out what only trains.
+_BASE = {"model": True, "dvae": True, "mel_stats": True, "speakers": False}
+_VOICE = {"model": True, "mel_stats": False, "speakers": False}
 _CONVERTER = Path(__file__).with_name("converter.py")
 _FOUND_AS = {
     "model": ("model.safetensors", "model.pth", "best_model.pth"),
@@ -31,7 +35,7 @@ _FOUND_AS = {
     "speakers": ("speakers.safetensors", "speakers_xtts.pth"),
 }
 _WHERE = f"Take it from {facts.HUB_PAGE} and put it into the folder beside the others."
-_NOT_ONE = "Choose the folder of an XTTS v2 base, or download it again."
+_NOT_ONE = "Choose the folder of an XTTS v2, or download it again."
 _MOST_JSON_BYTES = 64_000_000
 # What a process needs of its surroundings. Tokens, proxies and passwords live in the rest;
 # TIMBRE_JOB lets the job's keeper find it.
@@ -66,47 +70,62 @@ def convert(base: Path, folder: Path, limits: Limits | None = None) -> None:
 
     Raise EngineError for what is no base of XTTS v2; then the folder is empty again.
     """
+    with _nothing_when_refused(folder):
+        _convert(base, folder, limits or Limits(), _BASE)
+        _refuse_what_does_not_fit(folder)
+
+
+def convert_to_speak(given: Path, folder: Path, limits: Limits | None = None) -> None:
+    """Write the same without what only trains, which fine-tuned ones often come without."""
+    with _nothing_when_refused(folder):
+        _convert(given, folder, limits or Limits(), _VOICE)
+        _refuse_without_mel_stats(folder)
+        _refuse_what_does_not_fit(folder, ("model.safetensors",))
+
+
+@contextmanager
+def _nothing_when_refused(folder: Path) -> Iterator[None]:
     try:
-        _convert(base, folder, limits or Limits())
+        yield
     except BaseException:
         for name in CONVERTED:
             (folder / name).unlink(missing_ok=True)
         raise
 
 
-def _convert(base: Path, folder: Path, limits: Limits) -> None:
-    sources = _sources(base)
-    config = clean_config(_read_json(base / "config.json"))
-    vocab = _read_json(base / "vocab.json")
+def _convert(base: Path, folder: Path, limits: Limits, parts: Mapping[str, bool]) -> None:
+    sources = _sources(base, parts)
+    config = clean_config(read_json(base / "config.json"))
+    vocab = read_json(base / "vocab.json")
     _refuse_foreign_vocab(vocab)
     for path in sources.values():
         _refuse_what_is_no_weights(path)
     _open_where_it_can_do_no_harm(sources, folder, limits)
     _write_json(folder / "config.json", config)
     _write_json(folder / "vocab.json", vocab)
-    _refuse_what_does_not_fit(folder)
 
 
 def files_in(base: Path) -> list[Path]:
     """Every file of a base that counts; raise EngineError for one that is missing."""
-    sources = _sources(base)
+    sources = _sources(base, _BASE)
     return [base / "config.json", base / "vocab.json", *sources.values()]
 
 
 # -- What is there -----------------------------------------------------------------------------
 
 
-def _sources(base: Path) -> dict[str, Path]:
+def _sources(base: Path, parts: Mapping[str, bool]) -> dict[str, Path]:
     """Find the files, under any of the names that they have with their owners."""
     for name in ("config.json", "vocab.json"):
         if not (base / name).is_file():
             raise _missing(base, name)
     found = {}
-    for part, names in _FOUND_AS.items():
+    for part, needed in parts.items():
+        names = _FOUND_AS[part]
         here = [base / name for name in names if (base / name).is_file()]
         if here:
             found[part] = here[0]
-        elif part != "speakers":  # the first v2 came without them, and fine-tuned ones do
+        elif needed:
             raise _missing(base, names[-1] if part != "model" else "model.pth")
     if found.get("speakers", base).suffix == ".safetensors":
         found["speaker_names"] = base / "speakers.json"
@@ -122,7 +141,7 @@ def _missing(base: Path, name: str) -> EngineError:
     return EngineError(f"{base.name} has no {name}.{why.get(name, '')}", fix)
 
 
-def _read_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     try:
         if path.stat().st_size > _MOST_JSON_BYTES:
             raise EngineError(f"{path.name} is far too large for what it should be.", _NOT_ONE)
@@ -295,13 +314,21 @@ def _said(answer: bytes) -> Any:
 # -- Whether it all fits together --------------------------------------------------------------
 
 
-def _refuse_what_does_not_fit(folder: Path) -> None:
+def _refuse_without_mel_stats(folder: Path) -> None:
+    if "mel_stats" not in shapes(folder / "model.safetensors"):
+        raise EngineError(
+            "Neither the model nor a file beside it has mel_stats, by which XTTS hears a voice.",
+            f"Take mel_stats.pth from {facts.HUB_PAGE} and put it beside the model.",
+        )
+
+
+def _refuse_what_does_not_fit(folder: Path, files: Sequence[str] = ()) -> None:
     """Compare names and shapes with those the model's own classes have for this config."""
     from engines.xtts import loading
 
     expected = loading.expected_shapes(folder)
-    for file, wanted in expected.items():
-        found = shapes(folder / file)
+    for file in files or expected:
+        wanted, found = expected[file], shapes(folder / file)
         name = file.replace(".safetensors", ".pth")
         for weight in sorted(wanted.keys() | found.keys()):
             if wanted.get(weight) != found.get(weight):

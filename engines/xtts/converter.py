@@ -175,11 +175,11 @@ def convert(sources: Mapping[str, Path], target: Path) -> None:
         {f"{n}.{k}": t for n, found in parts for k, t in found.items()},
         target / "speakers.safetensors",
     )
-    mel_stats = _mel_stats(sources["mel_stats"])
-    save_file({"mel_stats": mel_stats}, target / "mel_stats.safetensors")
-    save_file(_dvae(sources["dvae"]), target / "dvae.safetensors")
-    model = _model(sources["model"])
-    save_file({"mel_stats": mel_stats, **model}, target / "model.safetensors")
+    stats = {"mel_stats": _mel_stats(sources["mel_stats"])} if "mel_stats" in sources else {}
+    if "dvae" in sources:  # a base, which is trained from; a voice only speaks
+        save_file(stats, target / "mel_stats.safetensors")
+        save_file(_dvae(sources["dvae"]), target / "dvae.safetensors")
+    save_file({**stats, **_model(sources["model"])}, target / "model.safetensors")
 
 
 def _model(path: Path) -> dict[str, Any]:
