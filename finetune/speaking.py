@@ -158,20 +158,9 @@ class _Speaking:
             )
 
     def _note(self, told: Told) -> None:
-        spoken = told.spoken
-        reasons = [fault.why for fault in spoken.faults]
-        self._sentences.append(
-            {
-                "text": told.sentence.text,
-                "spoken": told.sentence.spoken,
-                "seconds": round(spoken.sound.seconds, 3),
-                "seed": spoken.seed,
-                "tries": spoken.tries,
-                "faults": reasons,
-            }
-        )
-        if reasons:
-            fault = f"“{told.sentence.text}”: {' '.join(reasons)}"
+        self._sentences.append(told.facts())
+        if told.spoken.faults:
+            fault = f"“{told.sentence.text}”: {' '.join(each.why for each in told.spoken.faults)}"
             self.faults.append(fault)
             self._job.say(Said(fault))
         self._done += 1

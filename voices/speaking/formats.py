@@ -213,7 +213,7 @@ def _encode(file: BinaryIO, kind: str, rate: int, sounds: Iterable[Floats]) -> f
         with soundfile.SoundFile(sink, "w", rate, 1, **KINDS[kind]) as out:
             for samples in sounds:
                 meter.feed(samples)
-                out.write(_whole(samples))
+                out.write(whole(samples))
                 sink.check()
     except (soundfile.SoundFileError, AssertionError):
         sink.check()
@@ -222,7 +222,7 @@ def _encode(file: BinaryIO, kind: str, rate: int, sounds: Iterable[Floats]) -> f
     return meter.lufs()
 
 
-def _whole(samples: Floats) -> NDArray[np.int16]:
-    # In whole numbers: soundfile reads them as parts of 32,768 and writes parts of 32,767.
-    whole = np.rint(samples * np.float32(32768)).clip(-32768, 32767)
-    return np.asarray(whole, np.int16)
+def whole(samples: Floats) -> NDArray[np.int16]:
+    """Samples in whole numbers: soundfile reads them as parts of 32,768 and writes of 32,767."""
+    rounded = np.rint(samples * np.float32(32768)).clip(-32768, 32767)
+    return np.asarray(rounded, np.int16)
