@@ -30,6 +30,9 @@ Batch = Mapping[str, Any]
 Totals = Mapping[str, float]
 """The targets of a whole step, over all its micro-batches and devices."""
 
+Manners = Mapping[str, tuple[float, float, float]]
+"""What can be chosen while speaking, by name: the lowest, what it is unless chosen, the highest."""
+
 Losses = Mapping[str, Any]
 """Named scalar tensors. "loss" is the one that is made smaller; the rest is shown."""
 
@@ -140,6 +143,10 @@ class Engine(Protocol):
     def load(self, base: Path, settings: Checked) -> Trainable:
         """Bring a converted base into memory, ready to train and to speak. Only in a job."""
 
+    def manners_in(self, folder: Path) -> Manners:
+        """What can be chosen while the voice in a folder speaks, as `Speaking.manners`; it is not
+        opened for that."""
+
     def open_voice(self, folder: Path, device: str = "cpu") -> Speaking:
         """
         Bring into memory what `Trainable.save` wrote, to speak only. Heavy: for the speaker.
@@ -210,8 +217,7 @@ class Speaking(Protocol):
     """
 
     sample_rate: int
-    manners: Mapping[str, tuple[float, float, float]]
-    """What can be chosen while speaking, by name: the lowest, what it is unless chosen, the highest."""
+    manners: Manners
 
     def longest_text(self, language: str) -> int:
         """How many characters of a language it says well in one call."""
@@ -239,9 +245,7 @@ def all_in(folder: Path, names: Sequence[str], title: str) -> list[Path]:
     return [folder / name for name in names]
 
 
-def chosen(
-    manners: Mapping[str, tuple[float, float, float]], given: Mapping[str, float]
-) -> dict[str, float]:
+def chosen(manners: Manners, given: Mapping[str, float]) -> dict[str, float]:
     """Each of a voice's manners as it was chosen, or as it is unless chosen."""
     for name, value in given.items():
         if name not in manners:

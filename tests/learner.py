@@ -14,7 +14,19 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from engines.base import Base, Batch, Clip, Features, Item, Losses, Sound, Totals, all_in, chosen
+from engines.base import (
+    Base,
+    Batch,
+    Clip,
+    Features,
+    Item,
+    Losses,
+    Manners,
+    Sound,
+    Totals,
+    all_in,
+    chosen,
+)
 from engines.settings import Checked, setting
 
 RATE = 8000
@@ -124,6 +136,9 @@ class Learner:
         model = LearnerModel(settings)
         model.network.load_state_dict(load_file(base / "learner.safetensors"))
         return model
+
+    def manners_in(self, folder: Path) -> Manners:
+        return {}
 
     def open_voice(self, folder: Path, device: str = "cpu") -> LearnerVoice:
         load_file(folder / "learner.safetensors")

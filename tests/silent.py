@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from engines.base import Base, Batch, Clip, Features, Item, Sound, all_in, chosen
+from engines.base import Base, Batch, Clip, Features, Item, Manners, Sound, all_in, chosen
 from engines.errors import EngineError
 from engines.settings import Checked, setting
 
@@ -64,6 +64,9 @@ class Silent:
 
     def load(self, base: Path, settings: Checked) -> SilentModel:
         return SilentModel(json.loads((base / FILE).read_text())["level"], settings)
+
+    def manners_in(self, folder: Path) -> Manners:
+        return {}
 
     def open_voice(self, folder: Path, device: str = "cpu") -> SilentVoice:
         if not (folder / FILE).is_file():

@@ -19,7 +19,7 @@ import numpy as np
 import soundfile
 
 import engines
-from engines.base import Base, all_in
+from engines.base import Base, Manners, all_in
 from engines.errors import EngineError
 from engines.settings import Checked, setting
 from finetune import making
@@ -76,6 +76,9 @@ class Trainee(Silent):
         if b"weights" not in (base / "model.bin").read_bytes():
             raise EngineError("model.bin holds no weights.", "Choose another base.")
         (folder / "model.safetensors").write_bytes((base / "model.bin").read_bytes())
+
+    def manners_in(self, folder: Path) -> Manners:
+        return {}
 
     def open_voice(self, folder: Path, device: str = "cpu") -> SilentVoice:
         if (folder / "model.bin").read_bytes() != VOICE:

@@ -14,7 +14,7 @@ from engines.pocket.settings import PocketSettings
 from engines.settings import Checked
 
 if TYPE_CHECKING:
-    from engines.base import Speaking, Trainable
+    from engines.base import Manners, Speaking, Trainable
 
 _NEEDED = ("torch", "safetensors", "scipy")
 
@@ -63,6 +63,9 @@ class Pocket:
 
         assert isinstance(settings, PocketSettings)
         return PocketModel(base, settings)
+
+    def manners_in(self, folder: Path) -> Manners:
+        return facts.MANNERS
 
     def open_voice(self, folder: Path, device: str = "cpu") -> Speaking:
         from engines.pocket.speaking import Voice

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
+from engines.base import Manners
+
 # The voices it learned from speak at 16 kHz, and a net this small has nothing to gain above 8 kHz.
 RATE = 16_000
 HOP = 256
@@ -11,6 +15,8 @@ BANDS = 80
 MIN_CLIP_SECONDS = 0.6
 # Longer ones are allowed by nothing but patience: memory and time grow in proportion.
 MAX_CLIP_SECONDS = 16.0
+
+MANNERS: Manners = MappingProxyType({"speed": (0.5, 1.0, 2.0)})
 
 PAUSE = "pau"
 VOWELS = (

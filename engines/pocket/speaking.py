@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import torch
 
-from engines.base import Sound, chosen
+from engines.base import Manners, Sound, chosen
 from engines.errors import EngineError
 from engines.pocket import saving
 from engines.pocket import sound as heard
 from engines.pocket.acoustic import PITCH_SPREAD, Frames
-from engines.pocket.facts import HOP, PITCH_IN_MANNER, RATE
+from engines.pocket.facts import HOP, MANNERS, PITCH_IN_MANNER, RATE
 from engines.pocket.features import manner
 from engines.pocket.network import PocketNetwork
 from engines.pocket.phones import sounds_of
@@ -74,7 +72,7 @@ class Voice:
     """A finished voice that speaks one sentence at a time; what it heard of a reference it keeps."""
 
     sample_rate: int = RATE
-    manners: Mapping[str, tuple[float, float, float]] = MappingProxyType({"speed": (0.5, 1.0, 2.0)})
+    manners: Manners = MANNERS
 
     def __init__(self, folder: Path, device: str) -> None:
         self._network = _opened(folder).to(device)

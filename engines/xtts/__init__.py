@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,7 @@ from engines.xtts import facts
 from engines.xtts.settings import XttsSettings
 
 if TYPE_CHECKING:
-    from engines.base import Speaking, Trainable
+    from engines.base import Manners, Speaking, Trainable
 
 _NEEDED = ("torch", "torchaudio", "TTS", "tokenizers", "safetensors", "peft")
 
@@ -77,6 +78,10 @@ class Xtts:
 
         assert isinstance(settings, XttsSettings)
         return XttsModel(base, settings)
+
+    def manners_in(self, folder: Path) -> Manners:
+        said = json.loads((folder / "config.json").read_text("utf-8"))
+        return facts.manners(said)
 
     def open_voice(self, folder: Path, device: str = "cpu") -> Speaking:
         from engines.xtts.voice import Voice

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from engines.base import Manners
+
 Range = tuple[float, float]
 """The least and the most that a number of the config may be."""
 
@@ -89,3 +95,12 @@ MANNERS: dict[str, Range] = {
     "speed": (0.5, 2),
 }
 """What a person may choose of it while a voice speaks: beyond, it only stammers or rushes."""
+
+
+def manners(usual: Mapping[str, Any]) -> Manners:
+    """What may be chosen of a voice; what it says of itself is never beyond it."""
+    found = {}
+    for name, (low, high) in MANNERS.items():
+        default = float(usual.get(name, 1.0))
+        found[name] = min(low, default), default, max(high, default)
+    return MappingProxyType(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from engines.base import Sound, chosen
@@ -21,7 +20,7 @@ class Voice:
         self._xtts = load(folder).to(device)
         self.sample_rate: int = self._xtts.args.output_sample_rate
         self._usual = speaking.usual_manner(self._xtts.config)
-        self.manners = _manners(self._usual)
+        self.manners = facts.manners(self._usual)
         self._references = References(lambda sound: speaking.listen(self._xtts, sound))
 
     def longest_text(self, language: str) -> int:
@@ -57,12 +56,3 @@ def load(folder: Path) -> Any:
             f"The voice cannot be opened. {error.what}",
             "Take it once more from where it came from, or from its run.",
         ) from error
-
-
-def _manners(usual: Mapping[str, float]) -> Mapping[str, tuple[float, float, float]]:
-    """What may be chosen; what the voice itself says is never beyond it."""
-    found = {}
-    for name, (low, high) in facts.MANNERS.items():
-        default = float(usual.get(name, 1.0))
-        found[name] = min(low, default), default, max(high, default)
-    return MappingProxyType(found)

@@ -6,10 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engines.base import Manners
 from engines.errors import SettingsError
-
-Manners = Mapping[str, tuple[float, float, float]]
-"""As engines tell them: the lowest, what it is unless chosen, the highest."""
 
 STABLEST, LIVELIEST = -2.0, 2.0
 WORDS: Mapping[int, str] = {

@@ -12,7 +12,7 @@ from engines.base import chosen
 from engines.errors import SettingsError
 from engines.pocket import speaking as pocket
 from engines.xtts import facts
-from engines.xtts.voice import _manners as manners_of_xtts
+from engines.xtts.facts import manners as manners_of_xtts
 from voices.speaking import manners
 
 # What the published v2 says.
