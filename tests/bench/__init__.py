@@ -20,6 +20,9 @@ The benchmarks: every measured promise, measured again by one command.
       planner_engines.py, planner_cases.py   trainings that are measured, and made up
       planner_rules.py, planner_ours.py, planner_table.py   who chooses, and what it comes to
       planner_gpu.py   the same on a GPU
+    speaking.py   voices that say the same elsewhere, long texts, bad sentences found
+      speaking_travel.py, speaking_text.py, speaking_stops.py, speaking_failures.py   its parts
+      speaking_scores.py   clicks and memory, counted
     monitor.py    what watches the GPUs, over a driver that misbehaves
     mutants.py    faults seeded into the code (seeds.py lists them): each must turn a test red
 

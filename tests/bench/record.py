@@ -23,6 +23,7 @@ KNOWN = {
     "pocket": "tests.bench.pocket",
     "planner": "tests.bench.planner",
     "monitor": "tests.bench.monitor",
+    "speaking": "tests.bench.speaking",
 }
 HEADS = ("Date", "Machine", "Command", "Figure", "Value", "Limit")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {

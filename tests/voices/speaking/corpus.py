@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -58,7 +58,12 @@ def good() -> list[Case]:
 @cache
 def bad() -> list[Case]:
     """Other sentences, each spoilt in one of the ways in which models go wrong."""
-    return made([way for kind in KINDS for way in _ways(kind)], BAD, 2)
+    return made(every_way(), BAD, 2)
+
+
+def every_way() -> list[str]:
+    """All ways in which models go wrong, as often as `bad` has them."""
+    return [way for kind in KINDS for way in _ways(kind)]
 
 
 def _ways(kind: str) -> list[str]:
@@ -101,8 +106,15 @@ def varied(case: Case, rng: np.random.Generator) -> Case:
     return Case(case.text, case.voice, Sound((samples + hiss).astype(np.float32), RATE))
 
 
-def spoilt(case: Case, way: str, rng: np.random.Generator) -> Case:
-    samples = (WAYS | OTHERS)[way](case.sound.samples, case, rng)
+def spoilt(
+    case: Case, way: str, rng: np.random.Generator, among: Sequence[Case] | None = None
+) -> Case:
+    """Spoil a sentence in one way; `among` are those that its voice also said."""
+    said = bundle() if among is None else among
+    others = [
+        each.sound.samples for each in said if each.voice == case.voice and each.text != case.text
+    ]
+    samples = (WAYS | OTHERS)[way](case.sound.samples, others, rng)
     return Case(case.text, case.voice, Sound(samples.astype(np.float32), RATE), way.split(":")[0])
 
 
@@ -111,26 +123,26 @@ def _speech(samples: np.ndarray) -> tuple[int, int]:
     return int(loud[0]), int(loud[-1])
 
 
-def _cut(samples, case, rng):
+def _cut(samples, others, rng):
     """The end is missing, as when the most tokens are reached."""
     first, last = _speech(samples)
     return samples[: first + int((last - first) * rng.uniform(0.15, 0.75))]
 
 
-def _cut_faded(samples, case, rng):
+def _cut_faded(samples, others, rng):
     """Half of the words are missing, and the last one said dies away."""
-    kept = _cut(samples, case, rng)[: int(len(samples) * 0.6)]
+    kept = _cut(samples, others, rng)[: int(len(samples) * 0.6)]
     fade = min(len(kept), RATE // 50)
     kept = kept.copy()
     kept[-fade:] *= np.linspace(1, 0, fade)
     return np.pad(kept, (0, RATE // 10))
 
 
-def _silent(samples, case, rng):
+def _silent(samples, others, rng):
     return pink_noise(len(samples), rng) * 10 ** (rng.uniform(-110, -70) / 20)
 
 
-def _mostly_silent(samples, case, rng):
+def _mostly_silent(samples, others, rng):
     first, last = _speech(samples)
     quiet = samples.copy()
     start = first + int((last - first) * rng.uniform(0.05, 0.25))
@@ -138,7 +150,7 @@ def _mostly_silent(samples, case, rng):
     return quiet
 
 
-def _looped(samples, case, rng):
+def _looped(samples, others, rng):
     """A stretch is said two to five times, never quite the same way."""
     first, last = _speech(samples)
     length = int(min(rng.uniform(0.35, 1.4) * RATE, (last - first) * 0.8))
@@ -153,38 +165,37 @@ def _alike(stretch, rng):
     return other + pink_noise(len(other), rng) * np.sqrt(np.mean(stretch**2)) * 0.03
 
 
-def _babble(samples, case, rng):
+def _babble(samples, others, rng):
     """After the text other speech goes on, at once or after a breath."""
     first, last = _speech(samples)
-    others = [each for each in bundle() if each.voice == case.voice and each.text != case.text]
-    other = np.concatenate([others[at].sound.samples for at in rng.permutation(len(others))])
+    other = np.concatenate([others[at] for at in rng.permutation(len(others))])
     other = other[:: rng.choice([-1, 1])]
     length = int(max(1.0 * RATE, (last - first) * rng.uniform(0.5, 1.5)))
     gap = np.zeros(int(rng.uniform(0, 0.8) * RATE))
     return np.concatenate((samples, gap, other[:length] * rng.uniform(0.5, 1)))
 
 
-def _noise(samples, case, rng):
+def _noise(samples, others, rng):
     hiss = rng.standard_normal(len(samples))
     return hiss * 10 ** (rng.uniform(-35, -15) / 20)
 
 
-def _hum(samples, case, rng):
+def _hum(samples, others, rng):
     t = np.arange(len(samples)) / RATE
     return sum(np.sin(2 * np.pi * rng.uniform(60, 200) * k * t) / k for k in (1, 2, 3)) * 0.1
 
 
-def _clipped(samples, case, rng):
+def _clipped(samples, others, rng):
     return np.clip(samples / np.abs(samples).max() * rng.uniform(6, 20), -1, 1)
 
 
-def _no_numbers(samples, case, rng):
+def _no_numbers(samples, others, rng):
     broken = samples.copy()
     broken[rng.integers(len(broken))] = rng.choice([np.nan, np.inf])
     return broken
 
 
-Way = Callable[[np.ndarray, Case, np.random.Generator], np.ndarray]
+Way = Callable[[np.ndarray, list[np.ndarray], np.random.Generator], np.ndarray]
 WAYS: dict[str, Way] = {
     "cut": _cut,
     "cut:faded": _cut_faded,
