@@ -35,6 +35,22 @@ def heard(path):
     return samples, rate
 
 
+def spoken(home, script, target, **how):
+    """Do in this process what the job of a command does; how each file was said."""
+    with opened(home) as workspace:
+        voice = library.find(workspace, "Ada")
+    wish = SpeakWish(str(home), voice.id, str(script), str(target), **how)
+    folder = JobFolder(target.with_suffix(".job"))
+    (folder.path / "control").mkdir(parents=True)
+    speaking.work(Job(folder), wish)
+    return json.loads((folder.path / "report.json").read_bytes())["files"]
+
+
+def script_of(folder, text, name="script.txt"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
 def test_a_voice_is_renamed_tagged_favoured_and_found_again(home):
     run(home, "voices", "tag", "Ada", "calm", "story")
     run(home, "voices", "favourite", "Ada")
@@ -60,16 +76,20 @@ def test_one_in_the_trash_comes_back_by_its_name(home):
 
 
 def test_a_text_is_spoken_into_a_file_with_how_each_sentence_was_said(home, tmp_path):
-    told = facts(home, "speak", "Ada", TEXT, "-o", tmp_path / "hello.flac")
+    told = facts(
+        *(home, "speak", "Ada", TEXT, "-o", tmp_path / "hello.flac"),
+        *("--seed", 3, "--set", "speed=1.2", "--lufs", -20),
+    )
 
     [file] = told["files"]
+    assert (file["seed"], file["manners"]) == (3, {"speed": 1.2})
     samples, rate = heard(tmp_path / "hello.flac")
     assert rate == 16000 and len(samples) / rate == pytest.approx(file["seconds"], abs=0.01)
     assert [each["text"] for each in file["sentences"]] == [
         *("Hello there.", "Would you like some tea?", "It costs $4.50.")
     ]
     assert "four dollars" in file["sentences"][2]["spoken"]
-    assert file["lufs"] == pytest.approx(-16, abs=0.5)
+    assert file["lufs"] == pytest.approx(-20, abs=0.5)
     assert told["voice"]["name"] == "Ada" and np.abs(samples).max() <= 1
 
 
@@ -86,32 +106,35 @@ def test_a_file_that_is_there_is_written_over_only_if_wished(home, tmp_path):
 
 
 def test_the_same_seed_says_the_same_and_another_does_not(home, tmp_path):
+    script = script_of(tmp_path, "Good morning.")
+
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        facts(home, "speak", "Ada", "Good morning.", "--seed", seed, "-o", tmp_path / f"{name}.wav")
+        spoken(home, script, tmp_path / f"{name}.wav", seed=seed)
 
     a, b, c = ((tmp_path / f"{name}.wav").read_bytes() for name in "abc")
     assert a == b != c
 
 
 def test_a_manner_of_speaking_can_be_chosen(home, tmp_path):
-    long = "The quiet woman carried a letter to the old house by the river."
-    for speed in ("1.0", "2.0"):
-        facts(
-            home, "speak", "Ada", long, "--set", f"speed={speed}", "-o", tmp_path / f"{speed}.wav"
-        )
+    script = script_of(tmp_path, "The quiet woman carried a letter to the old house by the river.")
 
-    slow, quick = (len(heard(tmp_path / f"{speed}.wav")[0]) for speed in ("1.0", "2.0"))
+    slow, quick = (
+        spoken(home, script, tmp_path / f"{speed}.wav", manners={"speed": speed})[0]["seconds"]
+        for speed in (1.0, 2.0)
+    )
+
     assert quick < 0.7 * slow
 
 
 def test_subtitles_keep_their_times(home, tmp_path):
-    script = tmp_path / "film.srt"
-    script.write_text(
+    script = script_of(
+        tmp_path,
         "1\n00:00:01,000 --> 00:00:03,000\nHello there.\n\n"
-        "2\n00:00:05,000 --> 00:00:07,000\nGood night.\n"
+        "2\n00:00:05,000 --> 00:00:07,000\nGood night.\n",
+        "film.srt",
     )
 
-    facts(home, "speak", "Ada", "--file", script, "-o", tmp_path / "film.wav")
+    spoken(home, script, tmp_path / "film.wav")
 
     samples, rate = heard(tmp_path / "film.wav")
     loud = np.abs(samples) > 0.02
@@ -122,16 +145,13 @@ def test_subtitles_keep_their_times(home, tmp_path):
 
 
 def test_a_table_becomes_a_file_a_line(home, tmp_path):
-    script = tmp_path / "lines.csv"
-    script.write_text("text,name\nHello there.,greeting\nGood night.,farewell\n")
+    table = "text,name\nHello there.,greeting\nGood night.,farewell\n"
 
-    told = facts(home, "speak", "Ada", "--file", script, "-o", tmp_path / "line.ogg")
+    told = spoken(home, script_of(tmp_path, table, "lines.csv"), tmp_path / "line.ogg")
 
-    assert [each["file"] for each in told["files"]] == [
-        str(tmp_path / "greeting.ogg"),
-        str(tmp_path / "farewell.ogg"),
-    ]
-    assert all((tmp_path / name).exists() for name in ("greeting.ogg", "farewell.ogg"))
+    written = [tmp_path / name for name in ("greeting.ogg", "farewell.ogg")]
+    assert [each["file"] for each in told] == [str(path) for path in written]
+    assert all(path.exists() for path in written)
 
 
 @pytest.mark.parametrize(
@@ -150,15 +170,22 @@ def test_what_cannot_be_spoken_is_refused_in_a_sentence(home, typed, problem, re
         run(home, "speak", "Ada", *typed)
 
 
-@pytest.mark.parametrize("name", ["sign.txt", "sign.srt"])
-def test_what_has_nothing_to_say_is_named_by_its_line(home, tmp_path, name):
-    script = tmp_path / name
-    times = "1\n00:00:01,000 --> 00:00:03,000\n" if name.endswith("srt") else ""
-    script.write_text(f"{times}① ☀\n")
+def test_what_has_nothing_to_say_is_named_in_the_answer_of_its_job(home, tmp_path):
+    script = script_of(tmp_path, "① ☀\n")
 
     done = run(home, "speak", "Ada", "--file", script, "-o", tmp_path / "x.wav", "--json")
 
-    assert "nothing in it that can be said" in json.loads(done.stdout)["error"]["what"]
+    told = json.loads(done.stdout)
+    assert done.exit_code == 1 and "nothing in it that can be said" in told["error"]["what"]
+    assert not (tmp_path / "x.wav").exists()
+
+
+def test_subtitles_with_nothing_to_say_are_named_by_their_line(home, tmp_path):
+    script = script_of(tmp_path, "1\n00:00:01,000 --> 00:00:03,000\n① ☀\n", "sign.srt")
+
+    with pytest.raises(TextError, match=r"Line \d: there is nothing in it that can be said"):
+        spoken(home, script, tmp_path / "x.wav")
+
     assert not (tmp_path / "x.wav").exists()
 
 
@@ -183,11 +210,10 @@ def test_a_table_that_is_stopped_keeps_the_files_that_are_whole(home, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("*.wav")) == ["one.wav"]
 
 
-def test_a_manner_that_the_voice_has_not_is_named_by_the_job(home, tmp_path):
-    done = run(
-        home, "speak", "Ada", "Hello.", "--set", "anger=3", "-o", tmp_path / "x.wav", "--json"
-    )
+def test_a_manner_that_the_voice_has_not_is_named(home, tmp_path):
+    script = script_of(tmp_path, "Hello.")
 
-    told = json.loads(done.stdout)
-    assert done.exit_code == 1 and "anger" in told["error"]["what"]
+    with pytest.raises(SettingsError, match="anger"):
+        spoken(home, script, tmp_path / "x.wav", manners={"anger": 3})
+
     assert not (tmp_path / "x.wav").exists()

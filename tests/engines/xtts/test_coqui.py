@@ -14,52 +14,12 @@ import soundfile
 import torch
 from safetensors.torch import load_file, save_file
 
-from engines.xtts import ENGINE
+from engines.errors import EngineError
+from engines.xtts import ENGINE, coqui
 from engines.xtts.settings import XttsSettings
 from tests.conftest import ROOT
+from tests.engines.xtts import coqui_alone
 from tests.engines.xtts.tiny import hum
-
-# What a person does who has coqui-tts and the folder, and nothing of Timbre.
-ALONE = """
-import importlib.util, json, sys
-from pathlib import Path
-import torch
-assert importlib.util.find_spec("engines") is None and importlib.util.find_spec("voices") is None
-from TTS.tts.configs.xtts_config import XttsConfig
-from TTS.tts.models.xtts import Xtts
-folder = Path(sys.argv[1])
-config = XttsConfig()
-config.load_json(str(folder / "config.json"))
-model = Xtts.init_from_config(config)
-model.load_checkpoint(config, checkpoint_dir=str(folder), eval=True, strict=True)
-torch.manual_seed(0)
-audio = 0.1 * torch.sin(torch.arange(22050 * 2) * 0.05 + torch.rand(1))[None]
-latents = model.get_gpt_cond_latents(audio, 22050, length=6, chunk_length=6)
-speaker = model.get_speaker_embedding(audio, 22050)
-model.gpt.max_gen_mel_tokens = 20
-wavs = [model.inference("rice.", "en", latents, speaker)["wav"]]
-wavs.append(model.synthesize("rice.", speaker="Ben Beech", language="en")["wav"])
-print(json.dumps({
-    "speakers": model.speaker_manager.speaker_names,
-    "wavs": [[len(w), float(abs(w).max()), bool(torch.tensor(w).isfinite().all())] for w in wavs],
-    "rate": config.model_args.output_sample_rate,
-}))
-"""
-
-
-def written(voice, folder):
-    """What comes of `runs export`: the module in a process of its own."""
-    reference = folder.parent / f"{folder.name}.flac"
-    soundfile.write(reference, hum(1).samples, 22050)
-    folder.mkdir()
-    given = [str(voice), str(reference), "Ada", str(folder)]
-    return subprocess.run(
-        [sys.executable, "-m", ENGINE.exports[ENGINE.own_form], *given],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -73,31 +33,35 @@ def voice(xtts_converted, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def exported(voice, tmp_path_factory):
+    """What comes of `runs export`: the module in a process of its own."""
     folder = tmp_path_factory.mktemp("exported") / "ada"
-    done = written(voice, folder)
+    folder.mkdir()
+    reference = folder.parent / "ada.flac"
+    soundfile.write(reference, hum(1).samples, 22050)
+    given = [str(voice), str(reference), "Ada", str(folder)]
+    done = subprocess.run(
+        [sys.executable, "-m", ENGINE.exports[ENGINE.own_form], *given],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     yield folder
     shutil.rmtree(folder)
 
 
-def speaks_alone(voice, cwd):
-    """Let coqui-tts load and speak with a folder in a process that cannot import Timbre."""
+def test_coqui_tts_alone_loads_it_strictly_and_speaks(exported, tmp_path):
     told = subprocess.run(
-        [sys.executable, "-I", "-c", ALONE, str(voice)],
+        [sys.executable, "-I", coqui_alone.__file__, str(exported)],
         capture_output=True,
         text=True,
         check=False,
-        cwd=cwd,
+        cwd=tmp_path,
     )
+
     assert told.returncode == 0, told.stderr[-2000:]
-    answer = json.loads(told.stdout.splitlines()[-1])
-    assert answer["speakers"] == ["Ada Ash", "Ben Beech"] and answer["rate"] == 24000
-    for samples, loudest, finite in answer["wavs"]:
-        assert samples > 5000 and loudest > 1e-3 and finite
-
-
-def test_coqui_tts_alone_loads_it_strictly_and_speaks(exported, tmp_path):
-    speaks_alone(exported, tmp_path)
+    coqui_alone.check(json.loads(told.stdout.splitlines()[-1]))
 
 
 def test_it_has_the_files_that_alltalk_looks_for_and_no_more(exported):
@@ -153,8 +117,10 @@ def test_what_coqui_tts_would_not_load_is_not_written(voice, tmp_path):
     del weights["gpt.final_norm.weight"]
     save_file(weights, broken / "model.safetensors")
 
-    done = written(broken, tmp_path / "out")
+    (tmp_path / "out").mkdir()
 
-    assert done.returncode and "The voice cannot be opened." in done.stderr.splitlines()[-1]
+    with pytest.raises(EngineError, match=r"The voice cannot be opened\."):
+        coqui.export(broken, tmp_path / "reference.flac", tmp_path / "out")
+
     assert list((tmp_path / "out").iterdir()) == []
     shutil.rmtree(broken)

@@ -1,4 +1,4 @@
-"""A tiny base learns twenty clips by heart, and coqui-tts alone speaks with what comes of it."""
+"""A tiny base learns twenty clips by heart, and coqui-tts speaks with what comes of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from TTS.tts.configs.xtts_config import XttsArgs, XttsConfig
 
 from engines.base import Clip, Sound
-from engines.xtts import ENGINE
+from engines.xtts import ENGINE, coqui
 from engines.xtts.features import Featurizer
 from engines.xtts.settings import XttsSettings
 from finetune.best import Heard
@@ -22,8 +22,8 @@ from finetune.settings import TrainSettings
 from finetune.training import devices, settling
 from finetune.training.features import Source, gather
 from finetune.training.loop import Lessons, Loop
-from tests.engines.xtts.test_coqui import speaks_alone, written
-from tests.engines.xtts.tiny import make_base, make_dvae
+from tests.engines.xtts import coqui_alone
+from tests.engines.xtts.tiny import hum, make_base, make_dvae
 
 SPEECH = sorted((Path(__file__).parents[2] / "whisper" / "speech").glob("*.flac"))
 WORDS = ("birch", "canoe", "rice", "bowls", "dark", "blue", "sheet", "round", "glue", "planks")
@@ -106,11 +106,13 @@ def test_twenty_clips_are_learned_by_heart(learned):
     assert told[-1].parts["mel"] < told[0].parts["mel"] / 10
 
 
-def test_coqui_tts_alone_speaks_with_it(learned, tmp_path):
+def test_coqui_tts_speaks_with_it(learned, tmp_path):
     model, _ = learned
-    (tmp_path / "voice").mkdir()
+    for name in ("voice", "exported"):
+        (tmp_path / name).mkdir()
+    soundfile.write(tmp_path / "reference.flac", hum(1).samples, 22050)
     model.save(tmp_path / "voice")
-    done = written(tmp_path / "voice", tmp_path / "exported")
 
-    assert done.returncode == 0, done.stderr[-2000:]
-    speaks_alone(tmp_path / "exported", tmp_path)
+    coqui.export(tmp_path / "voice", tmp_path / "reference.flac", tmp_path / "exported")
+
+    coqui_alone.check(coqui_alone.speak(tmp_path / "exported"))

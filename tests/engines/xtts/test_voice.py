@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 from tests.engines.xtts.tiny import hum
 
 TEXT = "Rice."
-SEEDS = (5, 6, 7)
+SEEDS = (5, 6)
 # What happens in another place: other folders, another process. It has as many threads: sums are
 # added up in another order where there are more.
 ELSEWHERE = """
@@ -83,7 +83,7 @@ def test_two_voices_say_the_same_elsewhere_hash_for_hash(voices, folders, tmp_pa
     )
 
     assert told.returncode == 0, told.stderr[-2000:]
-    assert told.stdout.split() == here and len(set(here)) == 6
+    assert told.stdout.split() == here and len(set(here)) == 4
     shutil.rmtree(tmp_path)
 
 
