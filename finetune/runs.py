@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from operator import attrgetter
 from pathlib import Path
@@ -85,6 +85,11 @@ class RunFolder:
         return self.path / "run.json"
 
     @property
+    def shown_path(self) -> Path:
+        """What a person made of it in the list: another name, the trash."""
+        return self.path / "shown.json"
+
+    @property
     def checkpoints(self) -> Path:
         """step-000123/ each, sealed (voices.files.new_folder)."""
         return self.path / "checkpoints"
@@ -152,6 +157,8 @@ class Run:
     started_at: str
     """When it was asked for, for people to read."""
     job: Job | None
+    trashed_at: str = ""
+    """When it was moved to the trash; empty: it is not there."""
 
     @property
     def id(self) -> str:
@@ -168,9 +175,10 @@ def write_plan(plan: Plan, path: Path) -> None:
 
 
 def read_plan(path: Path) -> Plan:
-    """Read a plan; what only a newer Timbre knows is left out."""
+    """Read a plan, under the name it has now; what only a newer Timbre knows is left out."""
     try:
-        return plan_from(json.loads(path.read_bytes()))
+        plan = plan_from(json.loads(path.read_bytes()))
+        return replace(plan, name=_shown(RunFolder(path.parent)).get("name") or plan.name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFolderError(
             f"What run {path.parent.name} is to do cannot be read ({type(error).__name__}).",
@@ -201,17 +209,23 @@ def lay_out(folder: RunFolder, plan: Plan) -> None:
     write_plan(plan, folder.plan_path)
 
 
+def show_as(folder: RunFolder, **shown: str) -> None:
+    """Keep what a person made of a run in the list; what it is to do stays as it was written."""
+    files.write_json(folder.shown_path, {"v": 1, **_shown(folder), **shown})
+
+
 # ---- The runs there are ----
 
 
-def all(workspace: Workspace) -> list[Run]:
-    """List them, the newest first; those of `damaged` are not among them."""
-    return [_run(workspace, *each) for each in _planned(workspace)]
+def all(workspace: Workspace, trashed: bool = False) -> list[Run]:
+    """List them, the newest first, or those in the trash; of `damaged` none are among them."""
+    return [_run(workspace, *each) for each in _planned(workspace) if _in_trash(each[0]) == trashed]
 
 
 def find(workspace: Workspace, named: str) -> Run:
     """Find one by its id, its name however it is capitalised, or the beginning of its id."""
-    planned = _planned(workspace)
+    # In the trash it is found by its whole id alone.
+    planned = [e for e in _planned(workspace) if e[0].id == named or not _in_trash(e[0])]
     found = (
         [each for each in planned if each[0].id == named]
         or [each for each in planned if named and names.key(each[1].name) == names.key(named)]
@@ -269,6 +283,7 @@ def _run(workspace: Workspace, folder: RunFolder, plan: Plan) -> Run:
         _read_json(best / "best.json").get("reason", "") if best else "",
         _made_at(folder),
         job,
+        _shown(folder).get("trashed_at", ""),
     )
 
 
@@ -354,6 +369,15 @@ def _step_of(path: Path) -> int:
 
 def _made_at(folder: RunFolder) -> str:
     return str(_read_json(folder.plan_path).get("made_at", ""))
+
+
+def _shown(folder: RunFolder) -> dict[str, str]:
+    said = _read_json(folder.shown_path)
+    return {name: value for name, value in said.items() if isinstance(value, str)}
+
+
+def _in_trash(folder: RunFolder) -> bool:
+    return bool(_shown(folder).get("trashed_at"))
 
 
 def _read_json(path: Path) -> dict[str, Any]:

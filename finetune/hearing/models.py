@@ -157,7 +157,7 @@ def _is_path(text: str) -> bool:
     """A name of the catalogue is never a folder, whatever lies beside the program."""
     if text in OTHER_NAMES or any(text == model.name for model in CATALOGUE):
         return False
-    return any(sign in text for sign in "/\\~") or Path(text).is_dir()
+    return any(sign in text for sign in "/\\~") or _is_there(Path(text))
 
 
 def _found(name: str, folder: Path) -> Found:
@@ -165,10 +165,17 @@ def _found(name: str, folder: Path) -> Found:
 
 
 def _in_folder(folder: Path) -> Found:
-    if not folder.exists():
+    if not _is_there(folder):
         raise NotFoundError(f"There is nothing at {folder}.", "Check the path of the folder.")
     _refuse_other(folder)
     return _found(folder.name, folder)
+
+
+def _is_there(folder: Path) -> bool:
+    try:
+        return folder.is_dir()
+    except (OSError, ValueError):  # no name that a disk could have
+        return False
 
 
 def _in_cache(model: Model, cache: Path | None) -> Path | None:
