@@ -19,7 +19,7 @@ from finetune import bases, projects, runs
 from finetune.datasets import Example
 from finetune.projects import Project
 from finetune.runs import Plan, Run
-from finetune.settings import TrainSettings
+from finetune.settings import CutSettings, TrainSettings
 from finetune.versions import Version
 from voices import names
 from voices.shelf import Item
@@ -131,6 +131,12 @@ def refuse_taken(workspace: Workspace, name: str) -> None:
 
 
 # ---- Settings ----
+
+
+def within(engine: Engine, cut: CutSettings) -> CutSettings:
+    """Settings that make no clip too long for the engine."""
+    longest = min(cut.max_seconds, engine.max_clip_seconds)
+    return replace(cut, max_seconds=longest, target_seconds=min(cut.target_seconds, longest))
 
 
 def settings_of(
