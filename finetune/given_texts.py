@@ -1,0 +1,43 @@
+"""A text that a person brings to recordings that are there: kept with the project, then laid over them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from engines.errors import NotDownloadedError, SettingsError
+from finetune import projects, submitting
+from finetune.jobs.queue import Job
+from finetune.settings import HearSettings
+from voices import files, names
+from voices.shelf import Item
+from voices.workspace import Workspace
+
+
+def submit(workspace: Workspace, project: Item, text: Path) -> Job:
+    """
+    Queue a build with a text; clips of it come beside what a person changed.
+
+    A Whisper that is on this computer says when its words are spoken; without one, times that the
+    text brings, or the sounds of an English text, do.
+    """
+    kept = _kept(projects.folder_of(workspace, project) / "texts", text)
+    wish = submitting.wish_for(workspace, project)
+    whisper = _whisper_here(workspace, wish.hear)
+    wish = submitting.wish_for(workspace, project, text=str(kept), whisper=whisper)
+    return submitting.submit(workspace, project, wish, f"Text for {project.name}")
+
+
+def _kept(folder: Path, text: Path) -> Path:
+    """A copy of its own: what a browser sent is deleted after a day, and a job can be run again."""
+    place = folder / names.new_id()
+    files.make_folder(place) if folder.is_dir() else place.mkdir(parents=True)
+    return Path(shutil.copyfile(text, place / text.name))
+
+
+def _whisper_here(workspace: Workspace, hear: HearSettings) -> str:
+    folder = submitting.models_folder(workspace)
+    try:
+        return submitting.which_whisper("", folder, hear.language)
+    except (NotDownloadedError, SettingsError):
+        return ""
