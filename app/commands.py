@@ -31,6 +31,7 @@ from app import (
 from app import doctor as checks
 from app.door import EVERY_ADDRESS, LOOPBACK, new_token, rules_for
 from app.options import Chosen, Json, open_workspace
+from app.version import timbre_version
 from engines.errors import StudioRunningError
 from finetune.jobs import queue
 from finetune.jobs.events import to_line
@@ -262,10 +263,3 @@ def jobs_move(
 def main() -> None:
     """Run what was typed; a problem becomes a sentence and an exit code."""
     terminal.run(app)
-
-
-def timbre_version() -> str:
-    """The version that pyproject.toml states."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    # tomllib came with Python 3.11, and this one line does not need it.
-    return text.partition('\nversion = "')[2].partition('"')[0]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from finetune import datasets
+from finetune import datasets, listing
 from finetune.datasets import Dataset, Difference, Statistics
 from finetune.editing import Proposal
 from finetune.hearing import models
@@ -31,8 +30,6 @@ CHANGE_HEADS = ("Clip", "Before", "After")
 EXAMPLE_HEADS = ("Clip", "For", "Length", "Text")
 HISTORY_HEADS = ("When", "What", "State")
 MODEL_HEADS = ("Whisper", "MB", "Licence", "Good for", "")
-HARDLY = 3
-"""A letter that is spoken less often is mentioned."""
 _STATES = {"done": "", "undone": "undone", "passed": "undone, then changed"}
 
 
@@ -196,7 +193,7 @@ def overview_page(item: Item, shown: Overview) -> str:
 
 
 def statistics_lines(statistics: Statistics) -> list[str]:
-    rare = _rare_letters(statistics)
+    rare = listing.rare_letters(statistics)
     lines = [
         f"In the dataset: {_counted(statistics.clips, 'clip')}, {_counted(statistics.words, 'word')},"
         f" from {statistics.shortest_seconds:.1f} to {statistics.longest_seconds:.1f} s long.",
@@ -205,14 +202,6 @@ def statistics_lines(statistics: Statistics) -> list[str]:
     if rare:
         lines.append(f"Letters that are hardly spoken: {' '.join(rare)}")
     return lines
-
-
-def _rare_letters(statistics: Statistics) -> list[str]:
-    """Letters that are spoken once or twice, small and capital counted as one."""
-    counts: Counter[str] = Counter()
-    for sign, count in statistics.characters:
-        counts[sign.lower()] += count if sign.isalpha() else 0
-    return sorted(sign for sign, count in counts.items() if 0 < count < HARDLY)
 
 
 def version_rows(versions: Iterable[Version]) -> list[tuple[str, ...]]:

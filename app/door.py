@@ -119,7 +119,7 @@ def host_is_ours(rules: Rules, host: str) -> bool:
 
 def _origin_is_ours(asked: Asked) -> bool:
     """Tell whether the page that asks, if one says so, is our own; `null` is not."""
-    # Reading counts too: gradio would echo a foreign Origin and hand it the answer.
+    # Reading counts too: what follows might echo a foreign Origin and hand it the answer.
     ours = f"http://{asked.hosts[0].lower()}"
     return not asked.origins or [origin.lower() for origin in asked.origins] == [ours]
 

@@ -1,11 +1,11 @@
-"""The application before the page: it guards, answers at once, and hands on when the page is there."""
+"""The application before the page: it guards, and hands on what may come in."""
 
 from __future__ import annotations
 
 import asyncio
 import html
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl
@@ -34,8 +34,7 @@ from app.door import (
     refusal,
     wait_before,
 )
-from app.notices import STARTING, TOKEN_FORM, go_to, page
-from engines.errors import StudioError
+from app.notices import TOKEN_FORM, go_to, page, policy_for
 
 logger = logging.getLogger(__name__)
 
@@ -48,13 +47,22 @@ GOODBYE_S = 0.4
 
 
 class Front:
-    """The application the server runs: it guards, and hands on once the page is there."""
+    """
+    The application the server runs: it guards, and hands on to the page it was opened with.
 
-    def __init__(self, rules: Rules, health: Callable[[], dict[str, Any]]) -> None:
+    Where programs ask rather than people, `in_words` makes the answer of what it has to say.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        health: Callable[[], dict[str, Any]],
+        in_words: Callable[[Notice], Response] | None = None,
+    ) -> None:
         self.rules = rules
         self._health = health
+        self._in_words = in_words
         self._page: ASGIApp | None = None
-        self._failed: Notice | None = None
         self._closing = False
         self._wrong_tries: dict[str, int] = {}
         self._open_requests: set[asyncio.Task[Any]] = set()
@@ -67,17 +75,6 @@ class Front:
         """Hand requests on to the page from now on."""
         self._page = page
 
-    def fail(self, problem: Exception) -> None:
-        """Say from now on that the page could not be made."""
-        if isinstance(problem, StudioError):
-            self._failed = Notice(500, problem.what, problem.fix)
-            return
-        self._failed = Notice(
-            500,
-            f"The studio's page could not be made ({type(problem).__name__}: {problem}).",
-            "Stop Timbre and start it again. The details are in the window it was started from.",
-        )
-
     async def close(self) -> None:
         """Let nobody in any more, and end what is open: a stream would hold the server for ever."""
         self._closing = True
@@ -87,12 +84,10 @@ class Front:
             request.cancel()
 
     @property
-    def state(self) -> Literal["starting", "ready", "failed", "stopping"]:
+    def state(self) -> Literal["starting", "ready", "stopping"]:
         """How far the studio is, in one word."""
         if self._closing:
             return "stopping"
-        if self._failed:
-            return "failed"
         return "ready" if self._page else "starting"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,7 +156,7 @@ class Front:
             # Perhaps followed from another page: a redirect would then leave a strict cookie at
             # home. Browsers say where a request comes from on this computer only, not on a network.
             link = f'<p><a href="{html.escape(to)}">Open the studio</a></p>'
-            response = HTMLResponse(page("Timbre", link, go_to(to)), headers=NOT_KEPT)
+            response = own_page(page("Timbre", link, go_to(to)), headers=NOT_KEPT)
         token = self.rules.token or ""
         response.set_cookie(
             cookie_name(self.rules), cookie_value(token), httponly=True, samesite="strict"
@@ -170,8 +165,6 @@ class Front:
 
     async def _health_answer(self) -> Response:
         state: dict[str, Any] = {"state": self.state}
-        if self._failed is not None:
-            state |= {"what": self._failed.what, "fix": self._failed.fix}
         try:
             known = await asyncio.to_thread(self._health)
         except Exception:
@@ -180,15 +173,8 @@ class Front:
         return JSONResponse({**known, **state}, headers=NOT_KEPT)
 
     async def _not_ready(self, scope: Scope, receive: Receive, send: Send) -> None:
-        later = {"Retry-After": "2"}
-        if self._failed is not None and not self._closing:
-            await self._say(self._failed, scope, receive, send)
-        elif self._closing or not _wants_page(scope):
-            notice = Notice(503, f"Timbre is {self.state}.", "Try again in a moment.")
-            await self._say(notice, scope, receive, send, headers=later)
-        else:
-            # 200, not 503: a browser would report an error where nothing went wrong.
-            await HTMLResponse(STARTING, headers=NOT_KEPT)(scope, receive, send)
+        notice = Notice(503, f"Timbre is {self.state}.", "Try again in a moment.")
+        await self._say(notice, scope, receive, send, headers={"Retry-After": "2"})
 
     async def _say(
         self,
@@ -203,13 +189,22 @@ class Front:
             await send({"type": "websocket.close", "code": 1008, "reason": notice.what})
             return
         response: Response = PlainTextResponse(f"{notice.what} {notice.fix}", notice.status)
-        if _wants_page(scope):
+        if self._in_words is not None:
+            response = self._in_words(notice)
+        elif _wants_page(scope):
             body = f"<h1>{html.escape(notice.what)}</h1><p>{html.escape(notice.fix)}</p>{more}"
-            response = HTMLResponse(page("Timbre", body), notice.status)
+            response = own_page(page("Timbre", body), notice.status)
         if notice.status == 401:
             response.headers["WWW-Authenticate"] = "Bearer"
         response.headers.update(headers or {})
         await response(scope, receive, send)
+
+
+def own_page(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A small page of our own, allowed the style and the script that stand in it and nothing else."""
+    return HTMLResponse(
+        text, status, {**(headers or {}), "Content-Security-Policy": policy_for(text)}
+    )
 
 
 def asked_in(scope: Scope) -> Asked:
@@ -239,8 +234,8 @@ def shown_in(rules: Rules, scope: Scope) -> Shown:
 
 
 def _without_forwarding(scope: Scope) -> Scope:
-    """Drop what a proxy would add: none stands before us, and gradio would believe it."""
-    untrusted = (b"x-forwarded-", b"x-gradio-server", b"forwarded")
+    """Drop what a proxy would add: none stands before us, and nothing behind us should believe it."""
+    untrusted = (b"x-forwarded-", b"forwarded")
     kept = [pair for pair in scope["headers"] if not pair[0].lower().startswith(untrusted)]
     return {**scope, "headers": kept}
 
@@ -257,16 +252,18 @@ def _reads_html(scope: Scope) -> bool:
 
 SAFE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-# Nothing is fetched from or sent to anywhere else. Gradio needs inline scripts and, for templates
-# of gr.HTML, eval; its players use blob: and data: addresses.
+# Nothing is fetched from or sent to anywhere else, and no script or style runs that is not a file
+# of ours; players make addresses of their own (blob:) for sounds that are put together in the page.
 CONTENT_POLICY = (
-    b"default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; "
-    b"base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+    b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    b"img-src 'self' data: blob:; media-src 'self' blob:; "
+    b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_POLICY = b"content-security-policy"
 
 
 def safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -277,8 +274,9 @@ def safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, by
         for name, value in headers
         if name.lower() not in replaced and not name.lower().startswith(b"access-control-")
     ]
-    # A second policy only narrows the first, so the page may bring its own.
-    return [*kept, *SAFE_HEADERS, (b"content-security-policy", CONTENT_POLICY)]
+    # Our own small pages bring theirs, which names what stands in them.
+    has_policy = any(name.lower() == _POLICY for name, _ in kept)
+    return [*kept, *SAFE_HEADERS, *([] if has_policy else [(_POLICY, CONTENT_POLICY)])]
 
 
 class _Reply:

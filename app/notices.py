@@ -1,10 +1,14 @@
-"""The studio's own small pages: it is starting, it asks for a token, something is wrong."""
+"""The studio's own small pages: it asks for a token, something is wrong."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
+import re
 from urllib.parse import quote
 
+_NONE = "'none'"
 # The colours of assets/studio.css. Inline, because nothing else is there yet to serve a file.
 STYLE = """
 :root{--bg:#f6f5f2;--card:#fff;--ink:#1d1c1a;--soft:#6a665f;--line:#e4e1da;--accent:#0f766e}
@@ -21,36 +25,11 @@ input{display:block;width:100%;font:inherit;padding:8px 10px;border:1px solid va
 border-radius:9px;background:var(--bg);color:var(--ink)}
 button{align-self:end;font:inherit;padding:8px 15px;border:1px solid var(--line);border-radius:9px;
 background:var(--card);color:var(--ink)}
-.line{height:4px;margin-top:20px;border-radius:2px;background:var(--line);overflow:hidden}
-.line i{display:block;width:30%;height:100%;background:var(--accent);border-radius:2px;
-animation:go 1.6s ease-in-out infinite alternate}
-@keyframes go{to{transform:translateX(233%)}}
-@media(prefers-reduced-motion:reduce){.line i{animation:none;width:100%}}
 """
 
 TOKEN_FORM = """<form method="get"><label>Token
 <input name="token" type="password" autocomplete="current-password" autofocus required></label>
 <button>Open</button></form>"""
-
-STARTING_BODY = """<h1>Timbre is starting</h1>
-<p role="status">The page opens by itself in a few seconds.</p>
-<div class="line" aria-hidden="true"><i></i></div>
-<noscript><meta http-equiv="refresh" content="3"></noscript>"""
-
-# Any state but "starting" has a page of its own to show.
-STARTING_SCRIPT = """
-const said = document.querySelector('[role=status]');
-async function look() {
-  try {
-    const health = await (await fetch('/timbre/health', {cache: 'no-store'})).json();
-    if (health.state !== 'starting') return location.reload();
-  } catch {
-    said.textContent = 'Timbre does not answer. If it was closed, start it again.';
-  }
-  setTimeout(look, 300);
-}
-look();
-"""
 
 
 def page(title: str, body: str, script: str = "") -> str:
@@ -66,9 +45,24 @@ def page(title: str, body: str, script: str = "") -> str:
     )
 
 
+def policy_for(text: str) -> str:
+    """What a page may run and look like: what stands in it, known by its hash."""
+    allowed = {
+        kind: " ".join(_hash(found) for found in re.findall(rf"<{kind}>(.*?)</{kind}>", text, re.S))
+        for kind in ("style", "script")
+    }
+    return (
+        f"default-src 'none'; style-src {allowed['style']}; script-src {allowed['script'] or _NONE};"
+        " connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self';"
+        " frame-ancestors 'none'"
+    )
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
 def go_to(address: str) -> str:
     """Script that goes on to one of our own addresses (percent-encoded, so it holds no quote)."""
     return f"location.replace({quote(address, safe='/?&=%+')!r});"
-
-
-STARTING = page("Timbre is starting", STARTING_BODY, STARTING_SCRIPT)

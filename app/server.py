@@ -1,4 +1,4 @@
-"""Serves the studio: a port first, an answer at once, the page as soon as it is built."""
+"""Serves an application on a port of this computer until it is asked to stop, and then soon."""
 
 from __future__ import annotations
 
@@ -11,61 +11,36 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from starlette.types import ASGIApp
 
 from app.door import EVERY_ADDRESS
 from app.front import Front
 from engines.errors import StudioError
-
-if TYPE_CHECKING:
-    import gradio  # noqa: TID251 - only for the types, nothing is imported
-    from fastapi import FastAPI
 
 logger = logging.getLogger(__name__)
 
 PORTS_TO_TRY = 21
 LAST_PORT = 65535
 LONGEST_STOP_S = 2.5
-CLEAN_EVERY_S = 3600
-KEEP_UPLOADS_S = 24 * 3600
-
-
-@dataclass(frozen=True)
-class PageOptions:
-    """What Gradio is told beside the page itself."""
-
-    scratch: Path
-    """Folder for uploads and what is played; anything in it can be deleted at any time."""
-    max_upload: str = "8gb"
-    mounts: Mapping[str, ASGIApp] = field(default_factory=dict)
-    """Applications of our own by path, served beside the page and behind the same door."""
-    head_files: Sequence[Path] = ()
-    """HTML put into the page's head, for scripts of our own."""
 
 
 def serve(
     front: Front,
-    build_page: Callable[[], gradio.Blocks],
-    options: PageOptions,
     *,
     exact_port: bool = False,
     on_ready: Callable[[str], None] | None = None,
     stop: threading.Event | None = None,
 ) -> None:
-    """Serve until Ctrl-C, SIGTERM or `stop`; the page is built once the port answers."""
+    """Serve what the front hands on to, until Ctrl-C, SIGTERM or `stop`."""
     with bind(front.rules.listen, front.rules.port, exact=exact_port) as sock:
         front.moved_to(sock.getsockname()[1])
         server = _Server(_server_config(front))
         with _signals_to(server):
-            asyncio.run(_serve(server, sock, front, build_page, options, on_ready, stop))
+            asyncio.run(_serve(server, sock, front, on_ready, stop))
 
 
 def address_of(front: Front) -> str:
@@ -109,7 +84,8 @@ def _resolve(host: str) -> tuple[socket.AddressFamily, str]:
 
 
 def _try_to_listen(family: socket.AddressFamily, address: str, port: int) -> socket.socket | None:
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once only where the protocol is named; else they wait 40 ms.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     # Windows lets two programs share a port unless told otherwise; elsewhere the option only
     # means that a port is free again right after its program ended.
     exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
@@ -194,22 +170,17 @@ async def _serve(
     server: _Server,
     sock: socket.socket,
     front: Front,
-    build_page: Callable[[], gradio.Blocks],
-    options: PageOptions,
     on_ready: Callable[[str], None] | None,
     stop: threading.Event | None,
 ) -> None:
-    stopping = asyncio.Event()
     tasks = [
         asyncio.create_task(_stop_when_asked(server, front, stop)),
         asyncio.create_task(_announce(server, front, on_ready)),
-        asyncio.create_task(_live(server, front, lambda: _app(build_page, options), stopping)),
     ]
     try:
         await server.serve(sockets=[sock])
     finally:
         server.should_exit = True
-        stopping.set()
         await asyncio.gather(*tasks)
 
 
@@ -221,127 +192,11 @@ async def _stop_when_asked(server: _Server, front: Front, stop: threading.Event 
 
 
 async def _announce(server: _Server, front: Front, on_ready: Callable[[str], None] | None) -> None:
-    await _listening(server)
+    while not (server.started or server.should_exit):
+        await asyncio.sleep(0.01)
     if on_ready is None or server.should_exit:
         return
     try:
         await asyncio.to_thread(on_ready, address_of(front))
     except Exception:  # a browser that does not open must not close the studio
         logger.exception("The studio is ready, but could not be announced")
-
-
-async def _listening(server: _Server) -> None:
-    while not (server.started or server.should_exit):
-        await asyncio.sleep(0.01)
-
-
-# ---- The page ------------------------------------------------------------------------------------
-
-
-async def _live(
-    server: _Server, front: Front, build: Callable[[], FastAPI], stopping: asyncio.Event
-) -> None:
-    """Build the page once the server listens, and keep it alive until the server stops."""
-    await _listening(server)
-    building = _in_thread(build)
-    stopped = asyncio.ensure_future(stopping.wait())
-    first: list[asyncio.Future[Any]] = [building, stopped]
-    await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-    if not building.done():
-        building.cancel()
-        return
-    try:
-        app = building.result()
-        async with app.router.lifespan_context(app):
-            front.open(app)
-            await stopped
-    except Exception as problem:
-        logger.exception("The page could not be made")
-        front.fail(problem)
-
-
-def _in_thread(build: Callable[[], FastAPI]) -> asyncio.Future[FastAPI]:
-    """Build in a thread that does not keep the process alive, as those of a pool would."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[FastAPI] = loop.create_future()
-
-    def finish(app: FastAPI | None, problem: Exception | None) -> None:
-        if future.cancelled():
-            return
-        if app is not None:
-            future.set_result(app)
-        elif problem is not None:
-            future.set_exception(problem)
-
-    def tell(app: FastAPI | None, problem: Exception | None) -> None:
-        with suppress(RuntimeError):  # the loop is closed: stopped while building, nobody waits
-            loop.call_soon_threadsafe(finish, app, problem)
-
-    def run() -> None:
-        try:
-            app = build()
-        except Exception as problem:
-            tell(None, problem)
-        except SystemExit as ending:
-            tell(None, RuntimeError(f"building the page ended with exit code {ending.code}"))
-        else:
-            tell(app, None)
-
-    threading.Thread(target=run, name="build page", daemon=True).start()
-    return future
-
-
-def _app(build_page: Callable[[], gradio.Blocks], options: PageOptions) -> FastAPI:
-    _prepare(options.scratch)
-    blocks = build_page()
-    import gradio  # noqa: TID251 - takes seconds, so only here and only in the building thread
-    from fastapi import FastAPI
-
-    from app.theme import CSS, studio_theme
-
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    for path, part in options.mounts.items():
-        app.mount(path, part)
-    blocks.delete_cache = (CLEAN_EVERY_S, KEEP_UPLOADS_S)
-    gradio.mount_gradio_app(
-        app,
-        blocks,
-        path="/",
-        theme=studio_theme(),
-        css_paths=CSS,
-        head_paths=list(options.head_files),
-        allowed_paths=[],
-        max_file_size=options.max_upload,
-        footer_links=[],
-        run_history=False,
-        mcp_server=False,
-        ssr_mode=False,
-        enable_monitoring=False,
-        pwa=False,
-        app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
-    )
-    return app
-
-
-def _prepare(scratch: Path) -> None:
-    """Tell Gradio, before it is imported, to keep to one folder and to itself."""
-    # Somebody else's settings (share, allowed paths, root path) must not open this studio.
-    for name in [name for name in os.environ if name.startswith("GRADIO_")]:
-        del os.environ[name]
-    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.environ["GRADIO_TEMP_DIR"] = str(scratch.resolve())
-    os.environ["GRADIO_EXAMPLES_CACHE"] = str(scratch.resolve() / "examples")
-    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    _delete_old(scratch)
-
-
-def _delete_old(scratch: Path) -> None:
-    """Delete what an earlier studio left; Gradio only forgets the files of its own life."""
-    oldest = time.time() - KEEP_UPLOADS_S
-    for folder, _, names in os.walk(scratch):  # does not follow links
-        for path in (Path(folder, name) for name in names):
-            try:
-                if path.lstat().st_mtime < oldest:
-                    path.unlink()
-            except OSError as problem:  # in use, on Windows: the next start tries again
-                logger.info("%s stays in the scratch folder: %s", path, problem)

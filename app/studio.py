@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from app.door import Rules
 from app.front import HEALTH, Front
-from app.server import PageOptions, serve
+from app.server import serve
 from engines.errors import StudioRunningError
 from finetune import projects
 from finetune.jobs import process, queue
@@ -104,14 +104,14 @@ def _serve(workspace: Workspace, wishes: Wishes) -> None:
         files.write_json(_note(workspace.root), {"v": 1, "url": url, "process": asdict(who)})
         wishes.tell(url)
 
-    def build_page() -> Any:
-        from app.page import build  # imports gradio, which takes seconds: the port answers before
-
-        return build(workspace)
-
     front = Front(wishes.rules, lambda: health(workspace))
-    options = PageOptions(scratch=workspace.cache / "page")
-    serve(front, build_page, options, exact_port=wishes.exact_port, on_ready=announce)
+    # Here, because most commands open no page.
+    from app.screen.desk import desk_for
+    from app.screen.routes import application
+
+    with desk_for(workspace) as desk:
+        front.open(application(desk))
+        serve(front, exact_port=wishes.exact_port, on_ready=announce)
 
 
 @contextmanager

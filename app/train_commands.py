@@ -32,7 +32,7 @@ from finetune.jobs import queue
 from finetune.jobs.queue import Job
 from finetune.planning import Wished
 from finetune.runs import AT_WORK, Plan, Run
-from finetune.settings import CutSettings, TrainSettings
+from finetune.settings import TrainSettings
 from finetune.versions import Version
 from voices import shipped
 from voices.shelf import Item
@@ -187,7 +187,7 @@ def make(
     with open_workspace(context) as workspace:
         wished = wished_for(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
         hearing = works.settled(workspace, voice, hear)
-        cutting = _within(chosen, works.settled(workspace, voice, cut))
+        cutting = planning.within(chosen, works.settled(workspace, voice, cut))
         heard = works.whisper(workspace, whisper, hear, download) if whisper or not text else ""
         _refuse_before_a_project(workspace, chosen, base, hearing.language)
         item = works.found_or_made(workspace, voice)
@@ -389,12 +389,6 @@ def planned_for(
         fitting = planning.dataset_for(engine, item.name, project, number)
         plan = planning.draft(workspace, item, engine, wished)
         return replace(plan, version=fitting.number), fitting
-
-
-def _within(engine: Engine, cut: CutSettings) -> CutSettings:
-    """Settings that make no clip too long for the engine."""
-    longest = min(cut.max_seconds, engine.max_clip_seconds)
-    return replace(cut, max_seconds=longest, target_seconds=min(cut.target_seconds, longest))
 
 
 def _refuse_text_alone(text: str) -> None:

@@ -18,8 +18,7 @@ MODULES = {
     )
     for folder in FOLDERS
 }
-# The page itself, imported late by the studio's server; and entry points that run when imported.
-MAY_LOAD_GRADIO = {"app.page", "app.handlers", "app.tabs.home", "app.tabs.system"}
+# Entry points that run when imported.
 RUNS = {"app.__main__"}
 # Of the engines, what the rest may use anywhere.
 LIGHT = (
@@ -57,17 +56,16 @@ def loaded_by(modules: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("folder", ["engines", "voices", "finetune"])
-def test_importing_a_folder_loads_neither_torch_nor_gradio(folder):
+def test_importing_a_folder_loads_neither_torch_nor_a_server(folder):
     loaded = loaded_by([name for name in MODULES[folder] if name not in HEAVY])
 
-    assert not loaded & {"torch", "torchaudio", "transformers", "TTS", "gradio", "uvicorn"}
+    assert not loaded & {"torch", "torchaudio", "transformers", "TTS", "starlette", "uvicorn"}
 
 
-def test_importing_the_app_loads_gradio_only_for_the_page_and_never_torch():
-    light = [name for name in MODULES["app"] if name not in MAY_LOAD_GRADIO | RUNS]
+def test_importing_the_app_never_loads_torch():
+    light = [name for name in MODULES["app"] if name not in RUNS]
 
-    assert not loaded_by(light) & {"torch", "gradio"}
-    assert "torch" not in loaded_by(sorted(MAY_LOAD_GRADIO))
+    assert not loaded_by(light) & {"torch", "torchaudio", "transformers", "TTS", "fastapi"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

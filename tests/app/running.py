@@ -47,14 +47,6 @@ class Running:
             time.sleep(0.05)
         return time.monotonic() - begun
 
-    def call(self, name: str, *data: str) -> str:
-        """Start a handler; give the path of its stream."""
-        body = json.dumps({"data": data}).encode()
-        path = f"gradio_api/call/{name}"
-        status, _, text = self.get(path, body, Content_Type="application/json")
-        assert status == 200, text
-        return f"{path}/{json.loads(text)['event_id']}"
-
     def stop(self) -> tuple[int, float]:
         """Ask the process to end; give its exit code and how long it took."""
         begun = time.monotonic()

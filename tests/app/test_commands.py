@@ -12,8 +12,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from app.commands import app, timbre_version
+from app.commands import app
 from app.terminal import globals_first
+from app.version import timbre_version
 from finetune.jobs import queue
 from tests.conftest import ROOT
 from tests.jobs_at_work import request

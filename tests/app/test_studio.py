@@ -152,10 +152,12 @@ def test_ending_the_studio_says_nothing_alarming(start):
     assert said.splitlines()[-1] == "Ctrl-C ends the studio; jobs that run go on."
 
 
-def test_it_starts_without_torch_and_answers_before_gradio_is_there(start):
+def test_its_page_is_there_when_it_answers(start):
     url = start().wait_until_found()
 
-    assert health(url)["state"] == "starting"
+    assert health(url)["state"] == "ready"
+    with urlopen(url, timeout=5) as page:
+        assert b"studio.js" in page.read()
 
 
 def test_listening_on_a_network_makes_a_token_and_prints_it_once(start, home):

@@ -724,10 +724,10 @@ SEEDS = (
     ),
     # ---- Layers ----
     Seed(
-        "gradio is imported outside the screen",
+        "the page's server is imported outside the screen",
         "finetune/projects.py",
         "from pathlib import Path\n",
-        "from pathlib import Path\n\nimport gradio\n",
+        "from pathlib import Path\n\nimport uvicorn\n",
         (LAYERS,),
     ),
     Seed(

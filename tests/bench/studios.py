@@ -61,6 +61,10 @@ class Studio:
             connection.close()
         return {job["id"] for job in answer["jobs"]}
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def age(self) -> float:
         return time.monotonic() - self.began
 

@@ -1,0 +1,103 @@
+// Notes at the edge of the page, and questions that need an answer.
+
+import { html, render, useEffect, useRef, useState } from '../vendor/preact.js';
+import { t } from './words.js';
+
+const SHOWN_MS = 6000;
+let show = () => {};
+let count = 0;
+
+/** Say something in passing; a problem stays until it is closed. `action` is {label, run}: undo, say. */
+export const note = (text, action) => show({ text, action });
+export const problem = (error) => show({ text: error.what ?? String(error), fix: error.fix ?? '', bad: true });
+
+/** The notes, newest last, read out by screen readers. */
+export function Notes() {
+  const [notes, setNotes] = useState([]);
+  const close = (id) => setNotes((all) => all.filter((each) => each.id !== id));
+  useEffect(() => {
+    show = (each) => {
+      const id = (count += 1);
+      setNotes((all) => [...all.filter((old) => old.text !== each.text).slice(-3), { ...each, id }]);
+      if (!each.bad) setTimeout(() => close(id), SHOWN_MS);
+    };
+  }, []);
+  return html`<div class="notes" role="status" aria-live="polite">
+    ${notes.map(
+      (each) => html`<div key=${each.id} class=${each.bad ? 'note bad' : 'note'}>
+        <p><b>${each.text}</b>${each.fix && html` <span>${each.fix}</span>`}</p>
+        ${each.action &&
+        html`<button class="small" onClick=${() => { close(each.id); each.action.run(); }}>${each.action.label}</button>`}
+        <button class="bare" aria-label=${t('frame.close')} onClick=${() => close(each.id)}>✕</button>
+      </div>`,
+    )}
+  </div>`;
+}
+
+/** Run what a person asked for; a refusal becomes a note. Give what it gave, or undefined. */
+export async function doing(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (error.name !== 'AbortError') problem(error);
+    return undefined;
+  }
+}
+
+/** A button that waits while its work runs, and tells when it could not be done. */
+export function Act({ run, class: kind = '', children, disabled = false, ...rest }) {
+  const [busy, setBusy] = useState(false);
+  const alive = useRef(true);
+  useEffect(() => () => { alive.current = false; }, []);
+  const click = async () => {
+    setBusy(true);
+    await doing(run);
+    if (alive.current) setBusy(false);
+  };
+  return html`<button type="button" class=${kind} disabled=${disabled || busy} aria-busy=${busy} onClick=${click} ...${rest}>
+    ${children}
+  </button>`;
+}
+
+/** A dialog of the browser's own: it holds the keyboard, Escape closes it. */
+export function Dialog({ title, onClose, children }) {
+  const box = useRef();
+  useEffect(() => {
+    box.current.showModal();
+    return () => box.current?.close();
+  }, []);
+  return html`<dialog ref=${box} aria-label=${title} onClose=${onClose}>
+    <div class="row"><h2 class="grow">${title}</h2>
+      <button class="bare" aria-label=${t('frame.close')} onClick=${() => box.current.close()}>✕</button></div>
+    ${children}
+  </dialog>`;
+}
+
+/** In place of what is not there yet, or cannot be had: then why. */
+export function Waiting({ error }) {
+  if (!error) return html`<div aria-busy="true"></div>`;
+  return html`<div class="card empty" role="alert"><p><b>${error.what}</b> ${error.fix}</p></div>`;
+}
+
+/** Ask before something that a person may regret; give whether they said yes. */
+export function asked(question, yes) {
+  return new Promise((answer) => {
+    const place = document.createElement('div');
+    document.body.append(place);
+    let said = false;
+    const end = () => {
+      render(null, place);
+      place.remove();
+      answer(said);
+    };
+    render(
+      html`<${Dialog} title=${question} onClose=${end}>
+        <div class="row end">
+          <button onClick=${(event) => event.target.closest('dialog').close()}>${t('frame.no')}</button>
+          <button class="primary" onClick=${(event) => { said = true; event.target.closest('dialog').close(); }}>${yes}</button>
+        </div>
+      <//>`,
+      place,
+    );
+  });
+}

@@ -1,0 +1,1 @@
+"""What the page asks the studio: calls that answer with JSON, files, and uploads."""

@@ -1,1 +1,0 @@
-"""One place of the studio a file."""

@@ -1,0 +1,136 @@
+"""Home and the frame around every place, used as a person would."""
+
+from __future__ import annotations
+
+import time
+
+from finetune import projects
+from finetune.jobs import queue
+from tests.app.browsing import needs_browser
+from tests.jobs_at_work import request
+
+pytestmark = needs_browser
+
+HOSTILE = ["<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "مرحبا", "..", "CON", "-rf"]
+
+
+def create(page, name):
+    page.get_by_role("link", name="Home").click()
+    page.get_by_label("New project").fill(name)
+    page.get_by_role("button", name="Create project").click()
+    page.get_by_role("link", name="Recordings").and_(page.locator("[aria-current]")).wait_for()
+
+
+def entry(page, name):
+    return page.get_by_role("listitem").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def test_a_project_is_made_renamed_put_away_and_taken_back(page, workspace):
+    name = f"Voice {time.monotonic_ns()}"
+    create(page, name)
+    assert page.get_by_role("combobox", name="Project").locator(":checked").inner_text() == name
+
+    page.get_by_role("link", name="Home").click()
+    entry(page, name).get_by_role("button", name="Rename").click()
+    page.get_by_label("Another name").fill(f"{name} again")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    entry(page, f"{name} again").get_by_role("button", name="Move to trash").click()
+    page.get_by_role("status").get_by_role("button", name="Take back").click()
+    entry(page, f"{name} again").wait_for()
+
+    assert f"{name} again" in [item.name for item in projects.shelf(workspace).all()]
+
+
+def test_what_is_in_the_trash_is_listed_and_taken_back(page, workspace):
+    item = projects.create(workspace, f"Away {time.monotonic_ns()}")
+    projects.shelf(workspace).trash(item.id)
+
+    page.get_by_text("Trash (").click()
+    thrown = page.get_by_role("listitem").filter(has_text=item.name)
+    thrown.get_by_role("button", name="Take back").click()
+
+    entry(page, item.name).wait_for()
+
+
+def test_what_another_window_does_is_seen_here_within_two_seconds(page, workspace):
+    item = projects.create(workspace, f"Elsewhere {time.monotonic_ns()}")
+    entry(page, item.name).wait_for(timeout=2000)
+
+    projects.shelf(workspace).trash(item.id)
+
+    entry(page, item.name).wait_for(state="hidden", timeout=2000)
+
+
+def test_hostile_names_are_shown_as_they_are_and_run_nothing(page):
+    for name in HOSTILE:
+        create(page, f"{name} {time.monotonic_ns()}")
+
+
+def test_a_name_that_cannot_be_is_refused_with_a_sentence_and_stays_in_its_field(page):
+    name = f"<b onclick=alert(1)>Twice</b> {time.monotonic_ns()}"
+    create(page, name)
+
+    page.get_by_role("link", name="Home").click()
+    page.get_by_label("New project").fill(name)
+    page.get_by_role("button", name="Create project").click()
+
+    page.get_by_text("Choose another name.").wait_for()
+    assert page.get_by_label("New project").input_value() == name
+
+
+def test_a_job_is_in_sight_everywhere_and_stopped_from_home(page, workspace):
+    job = queue.submit(workspace, request("count", 100_000))
+    page.get_by_role("link", name="count").wait_for()
+
+    page.get_by_role("region", name="What is going on").get_by_role(
+        "button", name="Stop and save"
+    ).click()
+
+    list(job.folder.follow(poll_seconds=0.05))
+    assert queue.find(workspace, job.id).outcome.what.startswith("Saved at step")
+    page.get_by_text("Nothing is running").wait_for()
+
+
+def test_a_place_that_was_left_before_it_came_does_not_stand_in_the_way(page):
+    page.route("**/places/recordings.js", lambda route: (time.sleep(0.5), route.continue_()))
+
+    page.evaluate("location.hash = '/recordings'; setTimeout(() => location.hash = '/home', 50)")
+    page.wait_for_timeout(1200)
+
+    page.get_by_label("New project").wait_for(timeout=1000)
+
+
+def test_a_reload_and_the_address_keep_the_project_and_the_place(page, workspace):
+    item = projects.create(workspace, f"Kept {time.monotonic_ns()}")
+    entry(page, item.name).get_by_role("link").click()
+
+    page.get_by_role("link", name="Train").click()
+    page.reload()
+
+    current = page.get_by_role("navigation").locator("[aria-current]")
+    current.wait_for()
+    assert current.inner_text() == "Train"
+    assert (
+        page.get_by_role("combobox", name="Project").locator(":checked").inner_text() == item.name
+    )
+
+
+def test_a_studio_that_is_gone_is_named_and_found_again(page, watched):
+    page.route("**/timbre/call/**", lambda route: route.abort())
+    page.get_by_role("alert").filter(has_text="does not answer").wait_for()
+
+    page.unroute("**/timbre/call/**")
+
+    page.get_by_role("alert").wait_for(state="hidden")
+    watched.complaints.clear()  # Chromium counts what did not arrive
+
+
+def test_the_page_speaks_the_language_of_the_browser(running, chromium):
+    context = chromium.new_context(locale="zh-CN")
+    page = context.new_page()
+
+    page.goto(running.url)
+
+    page.get_by_role("button", name="立即试用").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
+    context.close()
