@@ -49,11 +49,6 @@ def job_rows(found: Sequence[Job]) -> list[tuple[str, ...]]:
     return [(job.request.title, state(job), how_far(job), job.id) for job in found]
 
 
-def label(job: Job) -> str:
-    """A job in a list to choose from, told apart from others of the same name."""
-    return f"{job.request.title} · {job.id[:4]}"
-
-
 def state(job: Job) -> str:
     """A job's state in words."""
     if job.outcome is not None:
@@ -71,18 +66,6 @@ def how_far(job: Job) -> str:
         return f"{ended} {job.outcome.fix}".strip()
     progress = job.progress() if job.state != "waiting" else None
     return event_line(progress) if progress else ""
-
-
-def what_now(found: Sequence[Job], project_count: int) -> str:
-    """What is going on, and what to do next, in a line."""
-    running = [job for job in found if job.state in ("running", "stopping")]
-    waiting = sum(job.state == "waiting" for job in found)
-    if running:
-        more = f" {waiting} waiting after it." if waiting else ""
-        return f"{running[0].request.title}: {how_far(running[0]) or state(running[0])}.{more}"
-    if project_count == 0:
-        return "Nothing is running. Begin with a project: one for each voice."
-    return "Nothing is running."
 
 
 def event_line(event: Event) -> str:
