@@ -28,7 +28,7 @@ from finetune import https, projects, runs
 from finetune.jobs import queue
 from finetune.jobs.queue import Job
 from finetune.monitor.sampler import Reading
-from voices import library
+from voices import library, spoken
 from voices.workspace import Workspace
 
 NAME = "timbre-diagnostics.zip"
@@ -220,6 +220,13 @@ def _jobs(workspace: Workspace) -> Iterator[Own]:
 
 
 def _spoken(workspace: Workspace) -> Iterator[str]:
-    for path in (workspace.root / "spoken").glob("*.txt"):
-        with suppress(OSError):
-            yield path.read_text(encoding="utf-8", errors="replace")
+    """What was spoken, and texts that were brought to be spoken or to recordings."""
+    yield from (each.wish.text for each in spoken.all_of(workspace))
+    for folder, names in (
+        (spoken.folder_of(workspace), ("*.txt", "*/script.*")),
+        (workspace.projects, ("*/texts/*/*",)),
+    ):
+        for path in (path for name in names for path in folder.glob(name)):
+            with suppress(OSError):
+                if path.suffix != ".json":  # ours
+                    yield path.read_text(encoding="utf-8", errors="replace")

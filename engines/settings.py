@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -12,10 +13,16 @@ Value = TypeVar("Value")
 
 
 def setting(
-    default: Value, help: str, *, low: float | None = None, high: float | None = None
+    default: Value,
+    help: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[str] = (),
 ) -> Value:
     """Define a field of a settings class: what it is unless changed, and what it may be."""
-    found: Value = field(default=default, metadata={"help": help, "low": low, "high": high})
+    limits = {"help": help, "low": low, "high": high, "choices": tuple(choices)}
+    found: Value = field(default=default, metadata=limits)
     return found
 
 
@@ -35,9 +42,18 @@ class Checked:
 def _check(each: Field[Any], value: object) -> None:
     if not _same_kind(value, each.default):
         raise SettingsError(f"{each.name} is {value!r}, and it must be {_kind(each)}.", _fix(each))
+    refuse_other(each.name, value, each.metadata.get("choices") or (value,))
     low, high = _limits(each)
     if isinstance(value, (int, float)) and not low <= value <= high:
         raise SettingsError(f"{each.name} is {value:g}, and it must be {_kind(each)}.", _fix(each))
+
+
+def refuse_other(name: str, value: object, choices: Collection[object]) -> None:
+    """Raise SettingsError unless a value is one of these."""
+    if value not in choices:
+        raise SettingsError(
+            f"{name} is {value!r}.", f"Choose one of: {', '.join(map(str, choices))}."
+        )
 
 
 def _same_kind(value: object, default: object) -> bool:

@@ -19,9 +19,6 @@ from voices.shelf import Item
 from voices.workspace import Workspace
 
 _FOLDER, _JOB = "arriving", "job.json"
-_LONGEST_PART = 120
-# What Windows has in no name, and what no name begins or ends with.
-_REFUSED_SIGNS = re.compile(r'[<>:"|?*\x00-\x1f\x7f]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,10 @@ def there(workspace: Workspace, project: Item) -> list[Batch]:
     folder = _folder(workspace, project)
     found = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        batch = _read(path)
+        try:
+            batch = _read(path)
+        except FileNotFoundError:  # another page found it brought in, and discarded it
+            continue
         if _is_in(workspace, batch):
             shutil.rmtree(path, ignore_errors=True)
         elif batch.names:
@@ -121,10 +121,8 @@ def _alone(folder: Path) -> list[Path]:
 
 def _parts(name: str) -> Iterator[str]:
     """A person's name for a file, as parts of a path that every system has and that lead nowhere."""
-    found = [_REFUSED_SIGNS.sub("_", part).strip(" .") for part in re.split(r"[/\\]", name)]
-    *folders, file = [part for part in found if part] or ["recording"]
-    yield from (folder[:_LONGEST_PART] for folder in folders)
-    yield file[-_LONGEST_PART:].lstrip(" .") or "recording"
+    found = [names.for_disk(part) for part in re.split(r"[/\\]", name)]
+    yield from [part for part in found if part] or ["recording"]
 
 
 def _folder(workspace: Workspace, project: Item) -> Path:

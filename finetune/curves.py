@@ -88,14 +88,13 @@ class Told:
     @property
     def heard(self) -> list[Heard]:
         """What is known of the weights of each hearing, as the best is chosen by."""
-        return [self._heard_at(step) for step in sorted({*self.measured, *self._spoken_at})]
+        spoken: dict[int, list[Sampled]] = {}
+        for each in list(self.sampled.values()):  # another thread may read on meanwhile
+            spoken.setdefault(each.step, []).append(each)
+        every = sorted({*list(self.measured), *spoken})
+        return [self._heard_at(step, spoken.get(step, ())) for step in every]
 
-    @property
-    def _spoken_at(self) -> set[int]:
-        return {step for step, _ in self.sampled}
-
-    def _heard_at(self, step: int) -> Heard:
-        spoken = [each for each in self.sampled.values() if each.step == step]
+    def _heard_at(self, step: int, spoken: Sequence[Sampled]) -> Heard:
         loss = self.measured[step].loss if step in self.measured else None
         return Heard(
             step,
@@ -137,10 +136,13 @@ def thinned(points: Sequence[Point], buckets: int = BUCKETS) -> list[Point]:
     length = 1
     while (points[-1][0] - points[0][0]) // length >= buckets:
         length *= 2
-    found: dict[int, tuple[Point, Point]] = {}
+    found: dict[int, list[Point]] = {}
     for point in points:
-        low, high = found.get(point[0] // length, (point, point))
-        found[point[0] // length] = (min(low, point, key=_loss), max(high, point, key=_loss))
+        both = found.setdefault(point[0] // length, [point, point])
+        if point[1] < both[0][1]:
+            both[0] = point
+        elif point[1] > both[1][1]:
+            both[1] = point
     kept = {*(point for both in found.values() for point in both), points[0], points[-1]}
     return sorted(kept)
 
@@ -166,10 +168,6 @@ def _point_of(line: str) -> Point | None:
     except (ValueError, KeyError, TypeError):
         return None
     return point if math.isfinite(point[1] + point[2]) else None
-
-
-def _loss(point: Point) -> float:
-    return point[1]
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

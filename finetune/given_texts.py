@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from engines.errors import NotDownloadedError, SettingsError
-from finetune import projects, submitting
+from finetune import builds, submitting
 from finetune.jobs.queue import Job
 from finetune.settings import HearSettings
-from voices import files, names
 from voices.shelf import Item
 from voices.workspace import Workspace
 
@@ -21,18 +19,13 @@ def submit(workspace: Workspace, project: Item, text: Path) -> Job:
     A Whisper that is on this computer says when its words are spoken; without one, times that the
     text brings, or the sounds of an English text, do.
     """
-    kept = _kept(projects.folder_of(workspace, project) / "texts", text)
+    # A copy: what a browser sent is deleted after a day, and a job can be run again.
+    builds.keep_text(workspace, project, {text.name: text})
+    kept = builds.text_of(workspace, project)
     wish = submitting.wish_for(workspace, project)
     whisper = _whisper_here(workspace, wish.hear)
     wish = submitting.wish_for(workspace, project, text=str(kept), whisper=whisper)
     return submitting.submit(workspace, project, wish, f"Text for {project.name}")
-
-
-def _kept(folder: Path, text: Path) -> Path:
-    """A copy of its own: what a browser sent is deleted after a day, and a job can be run again."""
-    place = folder / names.new_id()
-    files.make_folder(place) if folder.is_dir() else place.mkdir(parents=True)
-    return Path(shutil.copyfile(text, place / text.name))
 
 
 def _whisper_here(workspace: Workspace, hear: HearSettings) -> str:

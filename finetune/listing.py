@@ -59,6 +59,18 @@ def rare_letters(statistics: Statistics) -> list[str]:
     return sorted(sign for sign, count in counts.items() if 0 < count < HARDLY)
 
 
+def to_look_at(project: Project) -> int:
+    """How many clips the last checks want a person to look at, and that are as they saw them."""
+    [row] = project.store.rows(
+        f"SELECT count(*) AS found FROM {_STILL_SO} WHERE checks.mark = 'look' AND NOT clips.gone"
+    )
+    return int(row["found"])
+
+
+_STILL_SO = (
+    "checks JOIN clips ON clips.id = checks.clip"
+    ' AND clips.text = checks.text AND clips.start = checks.start AND clips."end" = checks."end"'
+)
 _Judged = tuple[str, str, tuple[str, ...]]
 
 
@@ -66,9 +78,7 @@ def _judged(project: Project, since: int) -> Mapping[int, _Judged]:
     """What the last checks said of clips that are still as they saw them."""
     # As finetune.checking.read does, for some clips only and without what listens to sound.
     found = project.store.rows(
-        "SELECT checks.* FROM checks JOIN clips ON clips.id = checks.clip"
-        ' AND clips.text = checks.text AND clips.start = checks.start AND clips."end" = checks."end"'
-        " WHERE clips.revision > ? AND checks.mark != ''",
+        f"SELECT checks.* FROM {_STILL_SO} WHERE clips.revision > ? AND checks.mark != ''",
         since,
     )
     return {row["clip"]: (row["mark"], row["reason"], _against(row["findings"])) for row in found}

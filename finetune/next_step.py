@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from finetune import overview, projects, runs
+from finetune import datasets, listing, overview, projects, runs
 from finetune.datasets import Difference
 from finetune.jobs import queue
 from finetune.jobs.queue import Job
@@ -75,19 +75,21 @@ def next_for(found: HowFar) -> Next:
 def of_project(workspace: Workspace, item: Item) -> Next:
     """The next thing to do with a project, as it is now."""
     with projects.open_project(projects.folder_of(workspace, item)) as project:
-        shown = overview.overview(project, seen := overview.clips_of(project))
+        clips = project.transcript.clips()
+        now, newest_version = overview.as_now(clips), project.versions.newest()
+        recordings, to_look_at = len(project.recordings.all()), listing.to_look_at(project)
     mine = [each for each in runs.all(workspace) if each.plan.project == item.id]
     newest = mine[0] if mine else None
-    version = shown.versions[-1] if shown.versions else None
+    changed = datasets.compare(newest_version.dataset, now) if newest_version else None
     return next_for(
         HowFar(
-            recordings=len(shown.recordings),
-            clips=len(seen),
-            seconds=shown.statistics.minutes * 60,
-            to_look_at=shown.marks.get("look", 0),
-            frozen=shown.changed == Difference((), (), ()),
+            recordings=recordings,
+            clips=len(clips),
+            seconds=sum(each.seconds for each in now.examples),
+            to_look_at=to_look_at,
+            frozen=changed == Difference((), (), ()),
             building=_is_built(workspace, item),
-            **_told(newest, version.number if version else 0),
+            **_told(newest, newest_version.number if newest_version else 0),
         )
     )
 

@@ -123,7 +123,10 @@ def _pack(folder: Path, packed: Path, job: Work) -> None:
 
 def _ready(folder: Path) -> Iterator[Packed]:
     for note in sorted(folder.glob(f"*/{NOTE}")):
-        said = json.loads(note.read_bytes())
+        try:
+            said = json.loads(note.read_bytes())
+        except FileNotFoundError:  # the cache can be deleted at any time
+            continue
         path = note.with_name(said.pop("file"))
         if path.exists():
             yield Packed(note.parent.name, path, **said)

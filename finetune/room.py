@@ -7,6 +7,7 @@ first that has it, and only what has no other name is freed by deleting.
 
 from __future__ import annotations
 
+import itertools
 import os
 import secrets
 import shutil
@@ -281,9 +282,12 @@ def _files(path: Path) -> Iterator[_File]:
         return
 
 
+_UNNUMBERED = itertools.count()
+
+
 def _file(found: os.stat_result) -> _File:
     # Of Windows' disks some have no numbers for files: those are counted for each name.
-    key = (found.st_dev, found.st_ino) if found.st_ino else (-1, id(found))
+    key = (found.st_dev, found.st_ino) if found.st_ino else (-1, next(_UNNUMBERED))
     return _File(key, found.st_nlink, found.st_size)
 
 

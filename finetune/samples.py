@@ -154,7 +154,7 @@ def _held_out(workspace: Workspace, run: Run) -> tuple[Path, str] | None:
             return None
         path = workspace.cache / "real" / f"{run.id}.flac"
         if not path.is_file():
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             working = project.working_of(example.recording)
             files.write_bytes(path, _flac(reading.read(working, example.start, example.end)))
         return path, example.text

@@ -85,17 +85,28 @@ class TrainSettings(Checked):
     warmup_share: float = setting(
         0.02, "Share of the run over which the rate rises to its full size", low=0, high=0.5
     )
-    decay: str = setting("cosine", "How the rate falls until the end: cosine, linear or constant")
+    decay: str = setting(
+        "cosine",
+        "How the rate falls until the end: cosine, linear or constant",
+        choices=("cosine", "linear", "constant"),
+    )
     weight_decay: float = setting(0.01, "Pulls weights towards zero", low=0, high=1)
     clip_norm: float = setting(1.0, "Longer gradients are cut to this; 0: never", low=0, high=1e6)
-    precision: str = setting("auto", "Numbers to compute with: auto, bf16, fp16 or fp32")
+    precision: str = setting(
+        "auto",
+        "Numbers to compute with: auto, bf16, fp16 or fp32",
+        choices=("auto", "bf16", "fp16", "fp32"),
+    )
     optimizer: str = setting(
-        "adamw", "adamw, or adamw_8bit and paged_adamw_8bit, which need bitsandbytes"
+        "adamw",
+        "adamw, or adamw_8bit and paged_adamw_8bit, which need bitsandbytes",
+        choices=("adamw", "adamw_8bit", "paged_adamw_8bit"),
     )
     recompute: str = setting(
         "auto",
         "Forget activations and compute them again, half the memory, a quarter slower: auto, yes"
         " or no",
+        choices=("auto", "yes", "no"),
     )
     ema: float = setting(
         0.0,
@@ -105,25 +116,16 @@ class TrainSettings(Checked):
     )
     compile: bool = setting(False, "Compile the network first: minutes at the start, faster then")
     features_on: str = setting(
-        "auto", "Where features wait: auto, gpu, memory or disk, each slower and larger"
+        "auto",
+        "Where features wait: auto, gpu, memory or disk, each slower and larger",
+        choices=("auto", "gpu", "memory", "disk"),
     )
-    device: str = setting("auto", "What computes: auto, cuda, mps or cpu")
+    device: str = setting(
+        "auto", "What computes: auto, cuda, mps or cpu", choices=("auto", "cuda", "mps", "cpu")
+    )
     threads: int = setting(0, "Processor threads to compute with; 0: as measured fastest", low=0)
     seed: int = setting(0, "The same seed and settings give the same voice", low=0)
     save_every: int = setting(0, "Steps between two checkpoints; 0: about every ten minutes", low=0)
     listen_every: int = setting(
         0, "Steps between two hearings of the voice; 0: a dozen times in a run, 50 at least", low=0
     )
-
-    def check_together(self) -> None:
-        _one_of("decay", self.decay, ("cosine", "linear", "constant"))
-        _one_of("recompute", self.recompute, ("auto", "yes", "no"))
-        _one_of("precision", self.precision, ("auto", "bf16", "fp16", "fp32"))
-        _one_of("optimizer", self.optimizer, ("adamw", "adamw_8bit", "paged_adamw_8bit"))
-        _one_of("features_on", self.features_on, ("auto", "gpu", "memory", "disk"))
-        _one_of("device", self.device, ("auto", "cuda", "mps", "cpu"))
-
-
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise SettingsError(f"{name} is {value!r}.", f"Choose one of: {', '.join(known)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -45,7 +46,7 @@ class Step:
 
 def steps_of(job: Job, wish: Wish) -> list[Step]:
     """Every step that a build has, those to come too."""
-    told = list(_newest(job.folder.events_path))
+    told = _told(job.folder.events_path)
     begun = [_UNITS[each.unit] for each in told if each.unit in _UNITS]
     finished = job.outcome is not None and job.outcome.cause == "finished"
     wanted = _wanted(wish)
@@ -88,16 +89,25 @@ def _step(name: Name, state: State, told: Iterable[Progress], is_last: bool) -> 
     )
 
 
+def _told(events: Path) -> tuple[Progress, ...]:
+    try:
+        return _told_until(events, events.stat().st_size)
+    except FileNotFoundError:
+        return ()
+
+
+@lru_cache(maxsize=64)  # what has ended says nothing more, and is asked about each second
+def _told_until(events: Path, size: int) -> tuple[Progress, ...]:
+    return tuple(_newest(events))
+
+
 def _newest(events: Path) -> Iterator[Progress]:
     """
     The newest progress of each unit, the newest of all last.
 
     A job of ten hours says 7 MB: only what is needed of it is read as JSON.
     """
-    try:
-        content = events.read_bytes()
-    except FileNotFoundError:
-        return
+    content = events.read_bytes()
     last = {found[1]: found.start() for found in _PROGRESS.finditer(content)}
     for start in sorted(last.values()):
         event = from_line(content[start:].split(b"\n", 1)[0].decode("utf-8", "replace"))

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -108,7 +109,8 @@ def waiting(project_folder: Path) -> list[Waiting]:
             said = json.loads(path.read_bytes())
         except (FileNotFoundError, ValueError):  # it was looked at meanwhile
             continue
-        found.append(Waiting(**{key: said[key] for key in said if key != "v"}))
+        if path.with_suffix(".wav").exists():  # else it was looked at, and a cut left the note
+            found.append(Waiting(**{key: said[key] for key in said if key != "v"}))
     return sorted(found, key=lambda each: each.place)
 
 
@@ -132,8 +134,20 @@ def submit(workspace: Workspace, project: Item) -> Job:
     """Queue the look at takes; the job at work takes those that come while it is."""
     folder = projects.folder_of(workspace, project)
     argv = (sys.executable, "-m", "finetune.taking", str(folder))
-    request = Request("record", f"Check takes of {project.name}", argv, once=f"takes-{project.id}")
+    request = Request("record", f"Check takes of {project.name}", argv, once=_once(project))
     return queue.submit(workspace, request)
+
+
+def look_again(workspace: Workspace, project: Item) -> None:
+    """Queue the look at takes that wait, unless the last one failed: so would each that follows."""
+    looks = (job for job in queue.jobs(workspace) if job.request.once == _once(project))
+    last = next((job.outcome for job in looks), None)
+    if last is None or last.cause in ("finished", "stopped", "interrupted"):
+        submit(workspace, project)
+
+
+def _once(project: Item) -> str:
+    return f"takes-{project.id}"
 
 
 def read_so_far(project: Project, called: str) -> list[Read]:
@@ -143,7 +157,8 @@ def read_so_far(project: Project, called: str) -> list[Read]:
         prompts, _, last = path.stem.rpartition(" ")
         number = int(last)
         if prompts == called and number not in found:
-            found[number] = Read(number, "again", json.loads(path.read_bytes())["said"])
+            with suppress(FileNotFoundError):  # it was read well meanwhile
+                found[number] = Read(number, "again", json.loads(path.read_bytes())["said"])
     for each in waiting(project.folder):
         if each.prompts == called:
             found[each.number] = Read(each.number, "waiting")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
+from pathlib import Path
 
 from engines.errors import JobError, SettingsError
 from finetune import planning, runs
-from finetune.jobs.events import Planned
+from finetune.jobs.events import Planned, from_line
+from finetune.jobs.folder import read_lines
 from finetune.runs import AT_WORK, Run
 from voices import files, names
 from voices.workspace import Workspace, now
@@ -68,9 +71,22 @@ def restore(workspace: Workspace, named: str) -> Run:
 
 def smaller_micro_batch(run: Run) -> int:
     """Half of the clips that a run computed at once last; 0 when that is one already."""
-    planned = [each for each in runs.history(run.folder) if isinstance(each, Planned)]
-    last = run.plan.train.micro_batch or (planned[-1].micro_batch if planned else 0)
-    return last // 2
+    return (run.plan.train.micro_batch or _last_micro_batch(run.folder.history_path)) // 2
+
+
+def _last_micro_batch(history: Path) -> int:
+    try:
+        return _planned_last(history, history.stat().st_size)
+    except FileNotFoundError:
+        return 0
+
+
+@lru_cache(maxsize=256)  # the list asks each second, and a history only grows
+def _planned_last(history: Path, size: int) -> int:
+    lines, _ = read_lines(history, 0)
+    # It tells of thousands of steps: most lines need no parsing.
+    told = (from_line(line) for line in reversed(lines) if f'"{Planned.__name__}"' in line)
+    return next((each.micro_batch for each in told if isinstance(each, Planned)), 0)
 
 
 def lighten(run: Run) -> int:

@@ -13,6 +13,11 @@ MAX_CHARACTERS = 255
 _TURNS_TEXT = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ID = re.compile(r"[0-9a-f]{12}")
 
+_LONGEST_ON_DISKS = 200
+_REFUSED_ON_DISKS = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
+# What Windows takes for a device, whatever ending it has.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d) *(\.|$)", re.IGNORECASE)
+
 
 def new_id() -> str:
     """Make the name of a file or folder: safe on every system, never derived from user text."""
@@ -51,3 +56,14 @@ def _too_long() -> NameProblem:
     return NameProblem(
         f"The name is longer than {MAX_CHARACTERS} characters.", "Choose a shorter one."
     )
+
+
+def for_disk(name: str) -> str:
+    """
+    A name that came from elsewhere as one part of a path, as every system takes it; may be empty.
+
+    Disks count bytes, and a sign may have four; the end is kept, for a file's kind stands there.
+    """
+    kept = _REFUSED_ON_DISKS.sub("_", name).strip(" .").encode("utf-8", "replace")
+    end = kept[-_LONGEST_ON_DISKS:].decode(errors="ignore").strip(" .")
+    return f"_{end}" if _DEVICE.match(end) else end

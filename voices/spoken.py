@@ -130,7 +130,9 @@ def _samples(workspace: Workspace, spoken: Spoken) -> Whole:
 
 def all_of(workspace: Workspace, voice: str = "") -> list[Spoken]:
     """What was spoken, with one voice or with any, the newest first."""
-    found = (_read_kept(path.parent) for path in folder_of(workspace).glob(f"*/{FACTS}"))
+    # What is just being written or deleted lies there too, under another name.
+    there = (path.parent for path in folder_of(workspace).glob(f"*/{FACTS}"))
+    found = (_read_kept(folder) for folder in there if names.is_id(folder.name))
     wanted = [each for each in found if each and voice in ("", each.wish.voice)]
     return sorted(wanted, key=lambda each: (each.made, each.id), reverse=True)
 

@@ -71,6 +71,15 @@ function Studio() {
   `;
 }
 
+// A file that is dropped beside its place does not take the page away.
+for (const name of ['dragover', 'drop']) {
+  addEventListener(name, (event) => {
+    if (event.defaultPrevented || event.target.closest?.('input, textarea')) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = 'none';
+  });
+}
+
 theme();
 await loadWords();
 render(html`<${Studio} />`, document.getElementById('studio'));

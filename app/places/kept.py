@@ -104,7 +104,7 @@ def saved(desk: Desk, id: str, kind: str, lufs: float = -16.0, as_spoken: int = 
         raise SettingsError("Such a file cannot be written.", f"Choose {', '.join(KINDS)}.")
     loud = None if as_spoken else lufs
     place = desk.workspace.cache / "spoken"
-    place.mkdir(mode=0o700, exist_ok=True)
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = place / f"{found.id}-{'as' if loud is None else round(-10 * loud)}.{kind}"
     if not path.is_file():
         formats.write(path, _blocks(spoken.sound_of(desk.workspace, id)), Loudness(loud))

@@ -205,7 +205,7 @@ def read_so_far(desk: Desk, project: str, prompts: str) -> dict[str, Any]:
     with _opened(desk, item) as opened:
         read = takes.read_so_far(opened, prompts)
     if any(each.state == "waiting" for each in read):
-        takes.submit(desk.workspace, item)  # the job that did it may just have ended
+        takes.look_again(desk.workspace, item)  # the job that did it may just have ended
     return {"read": read, "seconds": sum(each.seconds for each in read)}
 
 

@@ -120,11 +120,10 @@ def again(desk: Desk, id: str, line: int) -> Streamed:
     recital = _recital(desk, found, wish)
 
     def whole(new: Spoken) -> Spoken:
-        if not new.whole:  # stopped: it stays as it was
-            return old
-        made = spoken.with_line(desk.workspace, old, line, new)
-        spoken.delete(desk.workspace, new.id)
-        return made
+        try:  # stopped, it stays as it was
+            return spoken.with_line(desk.workspace, old, line, new) if new.whole else old
+        finally:
+            spoken.delete(desk.workspace, new.id)
 
     return Streamed(_told(recital, whole), recital.stop)
 

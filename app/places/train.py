@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from app.places import train_engines, train_plan, train_runs, train_sounds
@@ -17,24 +19,24 @@ from finetune.datasets import statistics
 from finetune.hearing import models
 from finetune.jobs import queue
 from finetune.spoken_samples import sentences_for
-from finetune.versions import Version
 from voices.shelf import Item
 
 
 def shown(desk: Desk, project: str) -> dict[str, Any]:
     """The project's datasets and runs, and whose voice it is."""
     item = _item(desk, project)
-    with projects.open_project(projects.folder_of(desk.workspace, item)) as opened:
-        versions = [opened.versions.find(each) for each in opened.versions.numbers()]
+    folder = projects.folder_of(desk.workspace, item)
+    with projects.open_project(folder) as opened:
+        numbers = opened.versions.numbers()
         owner = opened.settings(Owner)
         recordings = {each.id: each.language for each in opened.recordings.all()}
-    newest = versions[-1].dataset.train if versions else ()
-    language = next((recordings.get(each.recording, "") for each in newest), "")
+    versions = [_version(folder, each) for each in reversed(numbers)]
+    language = recordings.get(versions[0].recording, "") if versions else ""
     mine = [each for each in runs.all(desk.workspace) if each.plan.project == item.id]
     away = [e for e in runs.all(desk.workspace, trashed=True) if e.plan.project == item.id]
     waiting = [each.id for each in queue.jobs(desk.workspace, ended=0) if each.state == "waiting"]
     return {
-        "versions": [_version_facts(each) for each in reversed(versions)],
+        "versions": [each.facts for each in versions],
         "owner": asdict(owner),
         "name": planning.free_name(desk.workspace, item.name),
         "runs": [train_runs.facts_of(each, waiting) for each in mine],
@@ -46,17 +48,29 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
     }
 
 
-def _version_facts(version: Version) -> dict[str, Any]:
-    found = statistics(version.dataset)
-    return {
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A dataset in figures, and a recording that is learned from."""
+
+    facts: dict[str, Any]
+    recording: str
+
+
+@lru_cache(maxsize=256)  # one is never changed, and the page asks each second
+def _version(folder: Path, number: int) -> _Version:
+    with projects.open_project(folder) as opened:
+        version = opened.versions.find(number)
+    found, learned = statistics(version.dataset), version.dataset.train
+    facts = {
         "number": version.number,
         "frozen_at": version.frozen_at,
         "note": version.note,
         "clips": found.clips,
         "seconds": found.minutes * 60,
-        "learned": len(version.dataset.train),
+        "learned": len(learned),
         "checked": len(version.dataset.check),
     }
+    return _Version(facts, learned[0].recording if learned else "")
 
 
 def _listeners(desk: Desk) -> list[str]:

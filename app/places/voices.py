@@ -208,7 +208,7 @@ def zipped(desk: Desk, voice: str, form: str = "") -> Served:
 def _passing(desk: Desk) -> Path:
     """A new folder for something that is sent once; what lies there longer is deleted."""
     place = desk.workspace.cache / "sent"
-    place.mkdir(mode=0o700, exist_ok=True)
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in place.iterdir():
         if old.stat().st_mtime < time.time() - _KEPT_SECONDS:
             shutil.rmtree(old, ignore_errors=True)

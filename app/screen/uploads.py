@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import re
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -17,9 +16,6 @@ from voices import files, names
 LONGEST_BYTES = 8 * 2**30
 KEPT_SECONDS = 24 * 3600
 _SPARE_BYTES = 2**30
-_LONGEST_NAME_BYTES = 200
-# What Windows takes for a device, whatever ending it has.
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d) *(\.|$)", re.IGNORECASE)
 
 
 async def receive(folder: Path, name: str, size: int | None, body: AsyncIterator[bytes]) -> str:
@@ -29,6 +25,7 @@ async def receive(folder: Path, name: str, size: int | None, body: AsyncIterator
     It is there when all of it is: what breaks off leaves nothing.
     """
     _refuse_too_large(folder, size)
+    await to_thread.run_sync(sweep, folder)
     upload_id = names.new_id()
     place = folder / upload_id
     await to_thread.run_sync(lambda: place.mkdir(mode=0o700, parents=True))
@@ -54,11 +51,7 @@ async def receive(folder: Path, name: str, size: int | None, body: AsyncIterator
 
 def file_name(name: str) -> str:
     """A name for the disk: the last part of what the browser says, without what disks refuse."""
-    last = PurePosixPath(name.replace("\\", "/")).name
-    kept = "".join(sign if sign.isalnum() or sign in " ._-()" else "_" for sign in last)
-    # Disks count bytes, and a letter may have four; the end is kept, for its kind stands there.
-    end = kept.strip(" .").encode()[-_LONGEST_NAME_BYTES:].decode(errors="ignore").strip(" .")
-    return (f"_{end}" if _DEVICE.match(end) else end) or "recording"
+    return names.for_disk(PurePosixPath(name.replace("\\", "/")).name) or "recording"
 
 
 def find(folder: Path, upload_id: str) -> Path:

@@ -58,7 +58,8 @@ class SpeechEndpoint:
         try:
             await _until_gone(receive, _answer(wish, spool, scope, receive, send))
         finally:
-            speech.close()
+            # In a thread, because it may wait for a pipe that is being written to.
+            threading.Thread(target=speech.close, daemon=True).start()
             spool.close()
 
 

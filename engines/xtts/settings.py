@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engines.errors import SettingsError
-from engines.settings import Checked, setting
+from engines.settings import Checked, refuse_other, setting
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "text_embedding": ("text_embedding.", "text_pos_embedding."),
@@ -28,11 +28,13 @@ class XttsSettings(Checked):
         "other",
         "Where it hears the voice while it learns: other, in another clip, as when it speaks;"
         " same, in a piece of the clip itself",
+        choices=("other", "same"),
     )
     masking: str = setting(
         "corrected",
         "With conditioning same, what was heard is not learned: corrected, in every clip;"
         " upstream, in one clip of each batch and at another place, as Coqui's trainer does",
+        choices=("corrected", "upstream"),
     )
     lora_rank: int = setting(
         0, "Learn small additions of this rank in place of all weights; 0: all", low=0, high=1024
@@ -59,10 +61,8 @@ class XttsSettings(Checked):
         return self.conditioning == "same"
 
     def check_together(self) -> None:
-        _one_of("conditioning", self.conditioning, ("other", "same"))
-        _one_of("masking", self.masking, ("corrected", "upstream"))
         for part in self.frozen:
-            _one_of("freeze", part, PARTS)
+            refuse_other("freeze", part, PARTS)
         if -1 < self.dropout < 0:
             raise SettingsError(
                 f"dropout is {self.dropout:g}.", "Choose -1 to leave it, or a share from 0 to 0.9."
@@ -77,8 +77,3 @@ class XttsSettings(Checked):
             )
         if set(self.frozen) == set(PARTS):
             raise SettingsError("freeze names every part.", "Leave at least one out: it learns.")
-
-
-def _one_of(name: str, value: str, known: Iterable[str]) -> None:
-    if value not in known:
-        raise SettingsError(f"{name} is {value!r}.", f"Choose one of: {', '.join(known)}.")

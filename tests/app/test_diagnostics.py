@@ -16,11 +16,15 @@ from finetune.jobs.outcome import Outcome
 from finetune.monitor.machine import Computer
 from finetune.monitor.sampler import Reading
 from tests.nvml.situations import told
-from voices import names
+from voices import files, names, spoken
+from voices.spoken import Spoken, Wish
 from voices.workspace import now
 
 SAID = "The canary sang seven songs behind the yellow curtain."
 HEARD = "Parrots whisper under seventeen umbrellas."
+SPOKEN = "Penguins never borrow marmalade on Tuesdays."
+SCRIPT = "Walruses polish the silver candlesticks nightly."
+GIVEN = "Ostriches juggle porcelain teapots at dawn."
 CANARIES = (
     *(
         "canary",
@@ -31,6 +35,9 @@ CANARIES = (
         "Octavia",
         "hunter22",
         "sekrit",
+        "marmalade",
+        "candlesticks",
+        "teapots",
     ),
     *("interview-rosalind", "GPU-0", "RIFFCANARY"),
 )
@@ -66,7 +73,15 @@ def archive(workspace, monkeypatch):
         store.execute("INSERT INTO hearings VALUES (1, 'r1', 'whisper', 'x', 'en', '', 1)")
         store.execute("INSERT INTO stretches VALUES (1, 0, 3, '[]', ?, x'')", (words,))
     trace = f'Traceback (most recent call last):\n  File "{workspace.root}/x.py", line 3, in f\n'
-    log = f"{SAID}\n{trace}ValueError: {HEARD!r} in tapes/interview-rosalind.wav sekrit-sekrit\n"
+    with files.new_folder(spoken.folder_of(workspace) / "0123456789ab") as new:
+        wish = Wish("0123456789ab", "Octavia", SPOKEN)
+        spoken.write(Spoken(new.name, wish, 24000, (), now(), True), new)
+    script = spoken.folder_of(workspace) / "123456789abc" / "script.txt"
+    given = folder / "texts" / "000000-0123456789ab" / "given.txt"
+    for path, text in ((script, SCRIPT), (given, GIVEN)):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    log = f"{SPOKEN}\n{SCRIPT}\n{GIVEN}\n{SAID}\n{trace}ValueError: {HEARD!r} in tapes/interview-rosalind.wav sekrit-sekrit\n"
     ended(
         workspace,
         Outcome("bug", f"Broke at {SAID[:40]!r}", "Look.", "ValueError: x", tuple(log.split("\n"))),

@@ -154,3 +154,27 @@ def test_an_unknown_name_says_what_there_is(workspace):
         projects.shelf(workspace).find("Bert")
 
     assert caught.value.fix == "There is: Anna."
+
+
+@pytest.mark.parametrize(
+    ("came", "kept"),
+    [
+        ("talk é.mp3", "talk é.mp3"),
+        ("  a?b:c.wav. ", "a_b_c.wav"),
+        ("a/b\\c\0d", "a_b_c_d"),
+        ("CON.wav", "_CON.wav"),
+        ("lpt1", "_lpt1"),
+        ("console.wav", "console.wav"),
+        ("..", ""),
+    ],
+)
+def test_a_name_from_elsewhere_becomes_one_that_every_disk_takes(came, kept):
+    assert names.for_disk(came) == kept
+
+
+def test_a_long_name_from_elsewhere_keeps_its_end_and_whole_signs(tmp_path):
+    made = names.for_disk("晚" * 110 + ".wav")
+
+    (tmp_path / made).touch()
+    assert made.endswith("晚.wav")
+    assert len(made.encode()) <= 200

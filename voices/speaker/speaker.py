@@ -216,11 +216,12 @@ class Speech(Iterator[Piece]):
         if not self._turns.wait(self._ticket):
             return False
         child = self._speaker.child_for(self._wish.pop("device"))
-        self._hearing = child.say(self._number, {**self._wish, "device": child.device})
+        with self._ending:  # closed from here on, it is asked for before the next one has its turn
+            if self._over:
+                return False
+            self._hearing = child.say(self._number, {**self._wish, "device": child.device})
         self._wish = {}  # a long text need not stay
-        if self._over:  # closed between its turn and here
-            self._hearing.cancel()
-        return not self._over
+        return True
 
     def _piece(self, message: Message) -> Piece | None:
         """What a message brings; None where it is not for who listens."""

@@ -12,7 +12,7 @@ const GONE = {
   en: { what: 'Timbre does not answer.', fix: 'If it was closed, start it again. Nothing is lost.' },
   zh: { what: 'Timbre 没有响应。', fix: '如果已关闭，请重新启动。不会丢失任何内容。' },
 };
-const gone = () => new Refused(GONE[document.documentElement.lang] ?? GONE.en);
+const gone = () => new Refused(GONE[document.documentElement.lang.slice(0, 2)] ?? GONE.en);
 
 async function told(response) {
   const said = await response.json().catch(() => ({ what: `${response.status} ${response.statusText}` }));
@@ -43,6 +43,15 @@ export const look = (name, args, saw) => ask(name, saw ? { ...args, saw } : args
 /** The address of a sound, a picture or something to download. */
 export const fileUrl = (name, args = {}) => `/timbre/file/${name}?${new URLSearchParams(args)}`;
 
+/** What an answer says; null where it is no JSON. */
+function read(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** Send a file; `progress` is told the share that has gone. `signal` stops it. */
 export function upload(file, { name = file.name, progress = () => {}, signal } = {}) {
   return new Promise((done, fail) => {
@@ -52,9 +61,9 @@ export function upload(file, { name = file.name, progress = () => {}, signal } =
     request.onerror = () => fail(gone());
     request.onabort = () => fail(new DOMException('stopped', 'AbortError'));
     request.onload = () => {
-      const said = JSON.parse(request.responseText || '{}');
-      if (request.status === 200) done(said.data.id);
-      else fail(new Refused(said, request.status));
+      const said = read(request.responseText);
+      if (request.status === 200 && said) done(said.data.id);
+      else fail(new Refused(said ?? { what: `${request.status} ${request.statusText}` }, request.status));
     };
     signal?.addEventListener('abort', () => request.abort());
     request.send(file);

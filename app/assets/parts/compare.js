@@ -2,12 +2,12 @@
 //
 // <${Player} voice=ID /> or <${Player} run=ID />
 
-import { html, useEffect, useMemo, useState } from '../vendor/preact.js';
+import { html, useEffect, useMemo, useRef, useState } from '../vendor/preact.js';
 import { call, fileUrl } from './api.js';
 import { Blind } from './compare_blind.js';
 import { Wave } from './compare_wave.js';
 import { useLive } from './live.js';
-import { Act, doing } from './notes.js';
+import { Act, Waiting, doing } from './notes.js';
 import { Play, element, play, usePlaying } from './player.js';
 import { useSides } from './sound_sides.js';
 import { style } from './style.js';
@@ -18,15 +18,18 @@ const soundUrl = (address) => fileUrl('compare.sound', { sound: address });
 
 export function Player({ voice = '', run = '' }) {
   useEffect(() => style('compare'), []);
-  const { data } = useLive('compare.heard', voice ? { voice } : { run }, 5000);
+  const { data, error } = useLive('compare.heard', voice ? { voice } : { run }, 5000);
   const [more, setMore] = useState([]);
   const [beside, setBeside] = useState('voice/');
   const sources = useMemo(() => [...(data?.sources ?? []), ...more], [data, more]);
-  if (!data) return html`<div aria-busy="true"></div>`;
+  const newest = useRef('');
+  if (!data) return html`<${Waiting} error=${error} />`;
   if (!sources.length) return html`<p class="soft">${t('compare.none')}</p>`;
   const add = async (kind, id) => {
     setBeside(`${kind}/${id}`);
+    newest.current = id;
     const found = id ? await call('compare.heard', { [kind]: id }) : { sources: [] };
+    if (newest.current !== id) return; // another was chosen meanwhile
     const known = new Set(data.sources.map((each) => each.id));
     setMore(found.sources.filter((each) => !known.has(each.id)));
   };
@@ -59,7 +62,8 @@ const heardIn = (source, sentence) =>
 
 function Both({ sources }) {
   const sentences = useMemo(() => shared(sources), [sources]);
-  const [sentence, setSentence] = useState(sentences.at(-1) ?? '');
+  const [wanted, setSentence] = useState('');
+  const sentence = sentences.includes(wanted) ? wanted : sentences.at(-1) ?? '';
   const [ids, setIds] = useState(() => firstTwo(sources));
   const [pictures, setPictures] = useState(false);
   const [blind, setBlind] = useState(false);
@@ -139,7 +143,7 @@ function Figures({ chosen, heard, real }) {
     if (!each) return html`<td>–</td>`;
     return html`<td><b>${number(each.value, each.unit && each.unit !== 'Hz' ? 1 : each.unit ? 0 : 2)}</b> ${each.unit}<br /><span class="why">${each.meaning}</span></td>`;
   };
-  return html`<div class="scroll"><table class="beside"><thead><tr><td></td>${LETTERS.map((letter) => html`<th scope="col">${letter}</th>`)}</tr></thead>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label=${t('compare.figures')}><table class="beside"><thead><tr><td></td>${LETTERS.map((letter) => html`<th scope="col">${letter}</th>`)}</tr></thead>
     <tbody>${names.map((name) => html`<tr><th scope="row">${name}</th>${cell(0, name)}${cell(1, name)}</tr>`)}</tbody></table></div>`;
 }
 
@@ -169,18 +173,19 @@ function Row({ sources, sentence, ids, put }) {
   const [order, setOrder] = useState(null);
   const playing = usePlaying();
   useEffect(() => {
-    if (order == null) return undefined;
+    if (!said[order]) return undefined;
     const next = () => setOrder((at) => (at == null || at + 1 >= said.length ? null : at + 1));
     element.addEventListener('ended', next);
     play(soundUrl(said[order].heard.address));
     return () => element.removeEventListener('ended', next);
   }, [order]);
   useEffect(() => {
-    const other = order != null && playing.url && playing.url !== soundUrl(said[order].heard.address);
+    const other = said[order] && playing.url && playing.url !== soundUrl(said[order].heard.address);
     if (other) setOrder(null);
   }, [playing.url]);
+  useEffect(() => setOrder(null), [sentence]); // another sentence may have been said by fewer
   const stop = () => { element.pause(); setOrder(null); };
-  return html`<details open=${order != null}><summary>${t('compare.row', { n: said.length })}</summary>
+  return html`<details><summary>${t('compare.row', { n: said.length })}</summary>
     <div class="row"><${Act} run=${async () => (order == null ? setOrder(0) : stop())}>${t(order == null ? 'compare.inorder' : 'compare.stop')}<//></div>
     <ol class="list">${said.map(({ source, heard }, at) => html`<li class=${at === order ? 'on' : ''}>
       <${Play} url=${soundUrl(heard.address)} label=${named(source)} />

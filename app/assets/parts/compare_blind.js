@@ -3,7 +3,7 @@
 import { html, useState } from '../vendor/preact.js';
 import { call, fileUrl } from './api.js';
 import { useLive } from './live.js';
-import { Act, Dialog } from './notes.js';
+import { Act, Dialog, Waiting } from './notes.js';
 import { useSides } from './sound_sides.js';
 import { clock, number, t, when } from './words.js';
 
@@ -60,8 +60,8 @@ function Before({ open }) {
 }
 
 function Session({ id, back }) {
-  const { data, again } = useLive('compare.one', { id }, 3000);
-  if (!data) return null;
+  const { data, error, again } = useLive('compare.one', { id }, 3000);
+  if (!data) return html`<${Waiting} error=${error} />`;
   const undo = () => call('compare.undo', { id }).then(again);
   return html`${data.trial
     ? html`<${Trial} session=${data} again=${again} />`

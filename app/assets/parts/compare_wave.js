@@ -5,10 +5,12 @@ import { call, fileUrl } from './api.js';
 import { t } from './words.js';
 
 const HEIGHT = 56;
+const KEPT = 100;
 const known = new Map();
 
 async function outlined(address) {
   if (!known.has(address)) known.set(address, call('compare.outline', { sound: address }));
+  if (known.size > KEPT) known.delete(known.keys().next().value);
   try {
     return await known.get(address);
   } catch {

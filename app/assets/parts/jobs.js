@@ -7,9 +7,12 @@ import { t } from './words.js';
 
 const AT_WORK = ['running', 'stopping', 'waiting'];
 
+/** Whether a job or a run is not over. */
+export const isAtWork = ({ state }) => AT_WORK.includes(state);
+
 /** Jobs that are not over, of some kinds ("import", "build", "train", "speak", ...) or of all. */
 export const atWork = (jobs, ...kinds) =>
-  (jobs ?? []).filter((job) => AT_WORK.includes(job.state) && (!kinds.length || kinds.includes(job.kind)));
+  (jobs ?? []).filter((job) => isAtWork(job) && (!kinds.length || kinds.includes(job.kind)));
 
 export function Bar({ share, label }) {
   return share == null
@@ -18,7 +21,7 @@ export function Bar({ share, label }) {
 }
 
 /** One job at work. */
-export function Work({ job, stopLabel = t('jobs.stop') }) {
+export function Work({ job, stopLabel = t(job.state === 'waiting' ? 'jobs.takeout' : 'jobs.stop') }) {
   return html`<div class="work">
     <div class="row"><b class="grow">${job.title}</b>
       ${job.state === 'stopping'

@@ -47,14 +47,17 @@ export async function doing(work) {
 /** A button that waits while its work runs, and tells when it could not be done. */
 export function Act({ run, class: kind = '', children, disabled = false, ...rest }) {
   const [busy, setBusy] = useState(false);
-  const alive = useRef(true);
-  useEffect(() => () => { alive.current = false; }, []);
+  const atWork = useRef(false);
   const click = async () => {
+    if (atWork.current) return;
+    atWork.current = true;
     setBusy(true);
     await doing(run);
-    if (alive.current) setBusy(false);
+    atWork.current = false;
+    setBusy(false);
   };
-  return html`<button type="button" class=${kind} disabled=${disabled || busy} aria-busy=${busy} onClick=${click} ...${rest}>
+  // Not disabled while it waits: that would take the keyboard away from it.
+  return html`<button type="button" class=${kind} disabled=${disabled} aria-disabled=${busy || null} aria-busy=${busy} onClick=${click} ...${rest}>
     ${children}
   </button>`;
 }

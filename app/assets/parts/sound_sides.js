@@ -12,7 +12,9 @@ export function useSides(urls, { again = '', matched = false } = {}) {
   const sides = useRef(null);
   sides.current ??= new Sides(() => redraw((count) => count + 1), matched);
   useEffect(() => {
-    sides.current.load(urls).catch((error) => problem(error));
+    let wanted = true;
+    sides.current.load(urls).catch((error) => wanted && problem(error));
+    return () => { wanted = false; };
   }, [urls.join(), again]);
   useEffect(() => {
     const timer = setInterval(() => sides.current.playing && sides.current.changed(), DRAWN_MS);

@@ -51,9 +51,10 @@ export function duration(seconds) {
   return t('unit.hours', { h: Math.floor(minutes / 60), m: minutes % 60 });
 }
 
-/** A size: "340 MB", "12.4 GB". */
+/** A size: "12 kB", "340 MB", "12.4 GB". */
 export function size(bytes) {
   if (bytes == null) return '–';
+  if (bytes < 999_500) return `${number(bytes / 1e3)} kB`;
   return bytes < 1e9 ? `${number(bytes / 1e6)} MB` : `${number(bytes / 1e9, 1)} GB`;
 }
 

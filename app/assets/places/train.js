@@ -1,8 +1,9 @@
 // Train: the plan before a training, how one goes, and the runs there are.
 
 import { html, useState } from '../vendor/preact.js';
-import { Work, atWork } from '../parts/jobs.js';
+import { Work, atWork, isAtWork } from '../parts/jobs.js';
 import { useLive } from '../parts/live.js';
+import { Waiting } from '../parts/notes.js';
 import { style } from '../parts/style.js';
 import { NoProject } from '../parts/where.js';
 import { duration, number, t } from '../parts/words.js';
@@ -10,20 +11,18 @@ import { Begin } from './train/begin.js';
 import { Going } from './train/going.js';
 import { Runs } from './train/runs.js';
 
-const AT_WORK = ['running', 'stopping', 'waiting'];
-
 export default function Train({ project, now, go }) {
   style('train');
-  if (!project) return html`<${NoProject} />`;
+  if (!project) return html`<div><h1>${t('train.title')}</h1><${NoProject} /></div>`;
   return html`<${Place} project=${project} now=${now} go=${go} />`;
 }
 
 function Place({ project, now, go }) {
-  const { data, again } = useLive('train', { project: project.id });
+  const { data, error, again } = useLive('train', { project: project.id });
   const [chosen, setChosen] = useState('');
   const [wanted, setWanted] = useState(null);
-  if (!data) return html`<div aria-busy="true"><h1>${t('train.title')}</h1></div>`;
-  const working = data.runs.find((each) => AT_WORK.includes(each.state));
+  if (!data) return html`<div><h1>${t('train.title')}</h1><${Waiting} error=${error} /></div>`;
+  const working = data.runs.find(isAtWork);
   const run = data.runs.find((each) => each.id === chosen) ?? working ?? data.runs[0];
   const isOpen = wanted ? true : wanted === null && !run;
   const begun = (made) => {

@@ -1,7 +1,8 @@
 // Voices: the library beside the voice that was chosen; speaking with it, and listening to it.
 
-import { html, useEffect, useState } from '../vendor/preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/preact.js';
 import { useLive } from '../parts/live.js';
+import { Waiting } from '../parts/notes.js';
 import { Player } from '../parts/compare.js';
 import { style } from '../parts/style.js';
 import { t } from '../parts/words.js';
@@ -21,14 +22,18 @@ export default function Voices({ project, now }) {
   const [tag, setTag] = useState('');
   const [chosen, setChosen] = useState(chosenHere());
   const [importing, setImporting] = useState(false);
-  const { data, again } = useLive('voices', { search, tag }, 1500);
+  const { data: found, error, again } = useLive('voices', { search, tag }, 1500);
+  // What was found before stays while the next letters are searched: so does the keyboard.
+  const kept = useRef(null);
+  if (found) kept.current = found;
+  const data = kept.current;
   useEffect(() => {
     const moved = () => setChosen(chosenHere());
     addEventListener('hashchange', moved);
     return () => removeEventListener('hashchange', moved);
   }, []);
   const choose = (id) => { location.hash = `${project?.id ?? ''}/voices/${id}`; };
-  if (!data) return html`<div aria-busy="true"></div>`;
+  if (!data) return html`<div><h1>${t('voices.title')}</h1><${Waiting} error=${error} /></div>`;
   const id = chosen || data.voices[0]?.id || '';
   return html`<div>
     <div class="row"><h1 class="grow">${t('voices.title')}</h1>
@@ -48,8 +53,9 @@ function Chosen({ id, now, again, choose }) {
   const kept = useLive('voices.kept', { voice: id });
   const [opened, setOpened] = useState('');
   const changed = () => { voice.again(); again(); };
-  if (voice.error) return html`<div class="card empty"><p>${voice.error.what}</p><button onClick=${() => choose('')}>${t('voices.back')}</button></div>`;
-  if (!voice.data) return html`<div aria-busy="true"></div>`;
+  // While the studio does not answer (status 0) the voice and what is said stay as they are.
+  if (voice.error && (voice.error.status || !voice.data)) return html`<div class="card empty"><p>${voice.error.what} ${voice.error.fix}</p><button onClick=${() => choose('')}>${t('voices.back')}</button></div>`;
+  if (!voice.data) return html`<${Waiting} />`;
   return html`<div class="stack wide">
     <${Voice} voice=${voice.data} changed=${changed} />
     ${!voice.data.trashed && html`<${Speak} voice=${voice.data} now=${now} opened=${opened} setOpened=${setOpened} again=${kept.again} />`}

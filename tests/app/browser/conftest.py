@@ -30,10 +30,15 @@ def workspace(running):
     opened.close()
 
 
-@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["wide-light", "narrow-dark"])
+WIDE, NARROW = (1280, "light"), (390, "dark")
+BOTH = pytest.mark.parametrize("watched", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
+"""A test that looks at the page both wide and light, and narrow and dark."""
+
+
+@pytest.fixture
 def watched(request, running, chromium):
-    """The page, wide and light or narrow and dark: no complaint, no outside request, no overhang."""
-    width, scheme = request.param
+    """The page in a browser: no complaint, no outside request, no overhang. Wide unless marked."""
+    width, scheme = getattr(request, "param", WIDE)
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, locale="en-US"
     )

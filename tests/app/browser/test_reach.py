@@ -11,6 +11,7 @@ from finetune import projects, runs
 from finetune.jobs.events import Measured
 from finetune.runs import Plan
 from tests import finished, trainee
+from tests.app.browser.conftest import BOTH
 from tests.app.browsing import needs_browser
 from tests.bench import screen_project
 from voices import library
@@ -57,6 +58,7 @@ def opened(page, running, item, place):
     page.wait_for_timeout(700)  # what is asked for when the place is there
 
 
+@BOTH
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_serious_stands_in_the_way_of_a_screen_reader(page, running, filled, place):
     opened(page, running, filled, place)

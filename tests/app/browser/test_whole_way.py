@@ -142,7 +142,7 @@ def train_and_listen(page):
     seen(page, "4-trained")
     listen.get_by_role("button", name=re.compile("^Play")).first.click()
     until(page, lambda: page.evaluate("document.getElementById('player').currentTime") > 0.3)
-    page.locator(".chart path, .chart polyline").first.wait_for()
+    page.locator(".chart .line").first.wait_for()
 
 
 def speak_and_export(page, workspace):

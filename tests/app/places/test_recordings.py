@@ -23,9 +23,14 @@ from engines.errors import (
 )
 from finetune import projects, takes, taking
 from finetune.jobs import queue
+from finetune.jobs.folder import Request
+from finetune.jobs.outcome import Outcome
+from finetune.jobs.queue import Job
 from finetune.media import waves
 from tests import speech
 from voices import names
+
+FAULT = Outcome("bug", "It broke.")
 
 
 @pytest.fixture
@@ -135,8 +140,9 @@ def test_a_file_that_is_no_recording_is_refused_when_it_arrives(desk, item, tmp_
         ("a\\..\\..\\b.wav", "a/b.wav"),
         ("day: 1/a?.wav", "day_ 1/a_.wav"),
         ("...", "recording"),
+        ("晚" * 110 + ".wav", "晚" * 65 + ".wav"),
         (".hidden.wav", "hidden.wav"),
-        ("x" * 400 + ".wav", "x" * 116 + ".wav"),
+        ("x" * 400 + ".wav", "x" * 196 + ".wav"),
         ("день 1/录音.wav", "день 1/录音.wav"),
     ],
 )
@@ -366,6 +372,36 @@ def test_takes_that_nobody_looks_at_are_looked_at_by_a_job(desk, item, prompts, 
     read = ask(desk, "recordings.read", project=item.id, prompts=prompts)
     assert [each.state for each in read["read"]] == ["good", "good"]
     assert read["seconds"] > 6
+
+
+def test_takes_whose_look_failed_are_not_looked_at_each_second(
+    desk, item, prompts, tmp_path, monkeypatch
+):
+    queued = []
+    failed = Job(None, Request("record", "", (), once=f"takes-{item.id}"), "ended", FAULT, "")
+    monkeypatch.setattr(takes, "submit", lambda *given: queued.append(given) or Begun())
+    monkeypatch.setattr(takes.queue, "jobs", lambda workspace: [failed])
+    take(desk, item, prompts, 1, tmp_path / "0.wav")
+
+    for _ in range(3):
+        ask(desk, "recordings.read", project=item.id, prompts=prompts)
+
+    assert len(queued) == 1
+
+
+def test_a_note_that_a_cut_left_of_a_take_holds_up_no_other(
+    desk, item, prompts, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(takes, "submit", lambda workspace, project: Begun())
+    folder = projects.folder_of(desk.workspace, item)
+    take(desk, item, prompts, 1, tmp_path / "1.wav")
+    takes.sound_of(folder, takes.waiting(folder)[0]).unlink()
+    take(desk, item, prompts, 2, tmp_path / "1.wav")
+
+    look_at_takes(desk, item)
+
+    [read] = ask(desk, "recordings.read", project=item.id, prompts=prompts)["read"]
+    assert (read.number, read.state) == (2, "good")
 
 
 def test_words_read_from_prompts_are_not_heard_once_more(

@@ -15,7 +15,7 @@ from app.screen.calls import answer, bound
 from app.screen.desk import Desk
 from app.screen.served import Served
 from engines.errors import EditError, NotFoundError, SettingsError
-from finetune import editing, exports, overview, projects
+from finetune import builds, editing, exports, given_texts, overview, projects
 from finetune.jobs import queue
 from finetune.jobs.folder import JobFolder
 from finetune.jobs.worker import Job
@@ -302,6 +302,18 @@ def test_a_text_that_was_sent_is_kept_with_the_project_and_laid_over(ask, desk, 
     assert job.request.kind == "build"
     assert not place.exists()
     queue.stop(workspace, job.id)
+
+
+def test_of_texts_that_came_by_two_places_the_last_is_built_with(desk, item, workspace, tmp_path):
+    for number in range(4):  # ids do not sort by time
+        text = tmp_path / f"{number}.txt"
+        text.write_text("The kettle sang.")
+        if number % 2:
+            builds.keep_text(workspace, item, {text.name: text})
+        else:
+            queue.stop(workspace, given_texts.submit(workspace, item, text).id)
+
+        assert builds.text_of(workspace, item).name == text.name
 
 
 def test_a_project_in_the_trash_cannot_be_edited(ask, workspace, item):

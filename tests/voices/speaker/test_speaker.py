@@ -272,3 +272,27 @@ def test_many_texts_leave_nothing_in_memory(say):
         list(say(text))
 
     assert process.memory_info().rss - before < 8e6
+
+
+def test_a_text_that_is_closed_while_the_process_starts_does_not_hold_up_the_next(
+    speaker, say, monkeypatch, tmp_path
+):
+    begins = speaker.child_for
+    first, second = say("1"), say("wait 2")
+    heard = []
+    listener = threading.Thread(target=lambda: heard.extend(second), daemon=True)
+
+    def closed_meanwhile(device):
+        child = begins(device)
+        monkeypatch.setattr(speaker, "child_for", begins)
+        first.close()
+        listener.start()
+        time.sleep(0.5)  # the second is asked for by now
+        return child
+
+    monkeypatch.setattr(speaker, "child_for", closed_meanwhile)
+    list(first)
+    (tmp_path / "go").touch()
+    listener.join(5)
+
+    assert levels(heard) == [1, 2]

@@ -3,18 +3,16 @@
 import { html, useEffect, useRef, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Settings, countChanged } from '../../parts/form.js';
+import { isAtWork } from '../../parts/jobs.js';
 import { Act, doing } from '../../parts/notes.js';
 import { size, t } from '../../parts/words.js';
 import { LanguageSelect } from './languages.js';
 import { sendTexts } from './sending.js';
 import { AtWork, Came } from './steps.js';
 
-const AT_WORK = ['running', 'stopping', 'waiting'];
-
 export function Build({ project, data, choices, go, again }) {
   const work = data.build;
-  const isAtWork = work && AT_WORK.includes(work.job.state);
-  if (isAtWork) {
+  if (work && isAtWork(work.job)) {
     return html`<section class="card" aria-label=${t('recordings.build')}>
       <${AtWork} work=${work} title=${t('recordings.building')} again=${again} /></section>`;
   }

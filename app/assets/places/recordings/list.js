@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useState } from '../../vendor/preact.js';
 import { call, fileUrl } from '../../parts/api.js';
 import { doing } from '../../parts/notes.js';
-import { Play, play, usePlaying } from '../../parts/player.js';
+import { Play, play, useIsPlaying, usePlaying } from '../../parts/player.js';
 import { clock, t } from '../../parts/words.js';
 import { LanguageSelect, languageName } from './languages.js';
 
@@ -30,20 +30,25 @@ function path(pairs) {
 
 function Wave({ project, recording, url }) {
   const [drawn, setDrawn] = useState(outlines.get(recording.id) ?? '');
-  const now = usePlaying();
+  const isOn = useIsPlaying(url);
   useEffect(() => {
-    if (recording.wave && !drawn) outlineOf(project.id, recording.id).then(setDrawn);
+    if (recording.wave && !drawn) outlineOf(project.id, recording.id).then(setDrawn, () => {}); // a picture only
   }, [recording.wave]);
   const from = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
     play(url, ((event.clientX - box.left) / box.width) * recording.seconds);
   };
-  const at = now.url === url ? (100 * now.at) / recording.seconds : 0;
   // A picture, and a way to jump for those who point: the button beside it plays for everybody.
   return html`<div class="wave" aria-hidden="true" onClick=${from}>
     <svg viewBox="0 -128 240 256" preserveAspectRatio="none"><path d=${drawn} /></svg>
-    ${now.url === url && html`<i style=${{ left: `${at}%` }}></i>`}
+    ${isOn && html`<${Head} seconds=${recording.seconds} />`}
   </div>`;
+}
+
+/** Where it is heard. */
+function Head({ seconds }) {
+  const { at } = usePlaying();
+  return html`<i style=${{ left: `${(100 * at) / seconds}%` }}></i>`;
 }
 
 const MARKS = { good: 'good', look: 'look', bad: 'out' };

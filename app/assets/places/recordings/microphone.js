@@ -29,9 +29,15 @@ export class Microphone {
       throw refusal(error);
     }
     const context = new AudioContext();
-    await context.audioWorklet.addModule('/timbre/assets/places/recordings/tap.js');
-    await context.resume();
-    return new Microphone(stream, context, onLevel);
+    try {
+      await context.audioWorklet.addModule('/timbre/assets/places/recordings/tap.js');
+      await context.resume();
+      return new Microphone(stream, context, onLevel);
+    } catch (error) {
+      for (const track of stream.getTracks()) track.stop(); // it does not stay open for nobody
+      context.close();
+      throw refusal(error);
+    }
   }
 
   constructor(stream, context, onLevel) {

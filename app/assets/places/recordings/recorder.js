@@ -26,7 +26,13 @@ export function Recorder({ project, codes, goodSeconds, seconds, onClose, again 
   const { data: read, again: readAgain } = useLive('recordings.read', set === FREE ? null : { project: project.id, prompts: set });
 
   useEffect(() => {
-    if (set !== FREE) doing(async () => setSentences(await call('recordings.prompts', { project: project.id, name: set })));
+    if (set === FREE) return undefined;
+    let wanted = true;
+    doing(async () => {
+      const found = await call('recordings.prompts', { project: project.id, name: set });
+      if (wanted) setSentences({ ...found, of: set });
+    });
+    return () => { wanted = false; };
   }, [set]);
   useEffect(() => {
     takesOf(project.id).then(async (found) => {
@@ -37,7 +43,7 @@ export function Recorder({ project, codes, goodSeconds, seconds, onClose, again 
 
   const states = Object.fromEntries((read?.read ?? []).map((each) => [each.number, each]));
   for (const each of unsent) if (each.kept && each.prompts === set) states[each.number] = { number: each.number, state: 'sending', seconds: each.seconds };
-  const all = set === FREE ? [] : sentences?.prompts ?? [];
+  const all = sentences?.of === set ? sentences.prompts : []; // those of another set wait no more
   // Where a person was: at the first sentence that nobody has read.
   const begun = useRef('');
   useEffect(() => {
@@ -132,11 +138,18 @@ let microphone = null;
 let chosen = '';
 let levelled = () => {};
 
+let turn = 0;
+
 async function listen(device) {
-  microphone?.close();
-  microphone = null;
-  microphone = await Microphone.open(device, (level) => levelled(level));
-  chosen = microphone.device;
+  endListening();
+  const mine = turn;
+  const opened = await Microphone.open(device, (level) => levelled(level));
+  if (mine !== turn) {
+    opened.close(); // the place was left, or another was asked for, while the browser asked
+    return;
+  }
+  microphone = opened;
+  chosen = opened.device;
 }
 
 /** One sentence in front of the microphone. Its big button does what comes next. */
@@ -250,6 +263,7 @@ function Standing({ states, all, setAt, unsent, deliverAll, busy }) {
 
 /** Let go of the microphone. */
 export function endListening() {
+  turn += 1;
   microphone?.close();
   microphone = null;
 }

@@ -4,6 +4,7 @@ import { html } from '../../vendor/preact.js';
 import { Chart } from '../../parts/chart.js';
 import { Gauge, Key } from '../../parts/gauge.js';
 import { useLive } from '../../parts/live.js';
+import { Waiting } from '../../parts/notes.js';
 import { duration, number, t } from '../../parts/words.js';
 
 const HISTORY_MS = 5000;
@@ -16,9 +17,9 @@ const inGb = (mib) => told(gb(mib), 'GB', 1);
 const ago = (seconds) => (seconds === 0 ? t('system.now') : t('system.ago', { time: duration(-seconds) }));
 
 export function Dashboard() {
-  const { data } = useLive('system');
+  const { data, error } = useLive('system');
   const { data: hour } = useLive('system.history', {}, HISTORY_MS);
-  if (!data) return html`<section class="card" aria-busy="true"><h2>${t('system.gpus')}</h2></section>`;
+  if (!data) return html`<section class="card stack"><h2>${t('system.gpus')}</h2><${Waiting} error=${error} /></section>`;
   const cards = data.cards ?? [];
   return html`<section class="stack" aria-label=${t('system.gpus')}>
     ${data.spills.map((each) => html`<div class="spill" role="alert" key=${each.job}><b>${each.title}</b> ${each.text}</div>`)}

@@ -4,17 +4,17 @@ import { html, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Work } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
-import { Act, Dialog, note } from '../../parts/notes.js';
+import { Act, Dialog, Waiting, note } from '../../parts/notes.js';
 import { t, when } from '../../parts/words.js';
 
 const LIST_MS = 1500;
 const SHOWN = 6;
 
 export function Jobs({ again }) {
-  const { data: jobs, again: look } = useLive('system.jobs', {}, LIST_MS);
+  const { data: jobs, error, again: look } = useLive('system.jobs', {}, LIST_MS);
   const [shown, setShown] = useState(null);
   const [all, setAll] = useState(false);
-  if (!jobs) return html`<section class="card" aria-busy="true"><h2>${t('system.jobs')}</h2></section>`;
+  if (!jobs) return html`<section class="card stack"><h2>${t('system.jobs')}</h2><${Waiting} error=${error} /></section>`;
   const live = jobs.filter((each) => each.state !== 'ended');
   const ended = jobs.filter((each) => each.state === 'ended');
   const changed = () => { look(); again(); };
@@ -22,7 +22,7 @@ export function Jobs({ again }) {
     <h2>${t('system.jobs')}</h2>
     ${live.length === 0 && html`<p class="soft">${t('system.jobs.none')}</p>`}
     ${live.map((job) => html`<div class="stack" key=${job.id}>
-      <${Work} job=${job} stopLabel=${t(job.state === 'waiting' ? 'system.jobs.takeout' : 'system.jobs.stop')} />
+      <${Work} job=${job} />
       <div class="row">
         ${job.state === 'waiting' && html`<${Act} class="small" run=${() => call('jobs.move', { job: job.id, direction: 'up' }).then(changed)}>${t('system.jobs.earlier')}<//>
           <${Act} class="small" run=${() => call('jobs.move', { job: job.id, direction: 'down' }).then(changed)}>${t('system.jobs.later')}<//>`}

@@ -4,7 +4,8 @@ import { html, useEffect, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Settings, countChanged } from '../../parts/form.js';
 import { useLive } from '../../parts/live.js';
-import { Act } from '../../parts/notes.js';
+import { Act, Waiting } from '../../parts/notes.js';
+import { Typed } from '../../parts/typed.js';
 import { duration, number, t } from '../../parts/words.js';
 import { Engines, preferred } from './engines.js';
 import { Plan } from './plan.js';
@@ -20,12 +21,12 @@ function useWish(project, first) {
 }
 
 export function Begin({ data, project, first, begun, go, again }) {
-  const { data: known, again: look } = useLive('train.engines', { project: project.id }, 3000);
+  const { data: known, error, again: look } = useLive('train.engines', { project: project.id }, 3000);
   const [wish, change] = useWish(project, first);
   const [owner, setOwner] = useState(data.owner);
   const from = data.runs.find((each) => each.id === wish.continues);
   const engine = known?.engines.find((each) => (from ? each.title === from.engine : each.name === (wish.engine || preferred(known))));
-  if (!engine) return html`<div aria-busy="true"></div>`;
+  if (!engine) return html`<${Waiting} error=${error} />`;
   const whole = { ...wish, ...owner, engine: engine.name, base: from ? '' : wish.base };
   const keep = (said) => {
     setOwner(said);
@@ -57,7 +58,7 @@ function Owner({ owner, keep }) {
     ${t(`train.agreed.${agreed || 'unasked'}`)}</label>`;
   return html`<div class="card stack"><h2>${t('train.owner')}</h2>
     <div class="row">
-      <label class="grow">${t('train.whose')}<input value=${owner.whose} onChange=${(event) => keep({ ...owner, whose: event.target.value })} /></label>
+      <label class="grow">${t('train.whose')}<${Typed} value=${owner.whose} put=${(whose) => keep({ ...owner, whose })} /></label>
       <fieldset><legend>${t('train.agreed')}</legend><div class="row">${answer('yes')}${answer('no')}${answer('')}</div></fieldset>
     </div><p class="why">${t('train.owner.why')}</p></div>`;
 }
@@ -79,8 +80,8 @@ function Folded({ engine, wish, change, data }) {
         ${data.others.length > 0 && html`<label>${t('train.mix')}<select value=${wish.mix[0] ?? ''} onChange=${(event) => change({ mix: event.target.value ? [event.target.value] : [] })}>
           <option value="">${t('train.mix.none')}</option>${data.others.map((each) => html`<option>${each}</option>`)}</select>
           <span class="why">${t('train.mix.why')}</span></label>`}
-        <label>${t('train.sentences')}<textarea rows="3" value=${wish.sentences.join('\n')} placeholder=${data.sentences.join('\n')}
-          onChange=${(event) => change({ sentences: event.target.value.split('\n').map((each) => each.trim()).filter(Boolean) })}></textarea>
+        <label>${t('train.sentences')}<${Typed} as="textarea" rows="3" value=${wish.sentences.join('\n')} placeholder=${data.sentences.join('\n')}
+          put=${(typed) => change({ sentences: typed.split('\n').map((each) => each.trim()).filter(Boolean) })} />
           <span class="why">${t('train.sentences.why')}</span></label>
       </div>
       <h3>${t('train.learning')}</h3><${Settings} fields=${rest} values=${wish.train} onChange=${keep('train', engine.train_fields)} />

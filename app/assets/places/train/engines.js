@@ -4,6 +4,7 @@ import { html, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Bar } from '../../parts/jobs.js';
 import { Act, Dialog } from '../../parts/notes.js';
+import { Typed } from '../../parts/typed.js';
 import { number, size, t } from '../../parts/words.js';
 
 /** The engine to begin with: one that can learn at once, the main one before the small one. */
@@ -64,6 +65,6 @@ function Here({ engine, base, look }) {
 
 function Base({ engine, wish, change }) {
   return html`<details open=${Boolean(wish.base)}><summary>${t('train.base.other')}</summary>
-    <label>${t('train.base.folder')}<input value=${wish.base} placeholder=${t('train.base.example')} onChange=${(event) => change({ base: event.target.value.trim() })} />
+    <label>${t('train.base.folder')}<${Typed} value=${wish.base} placeholder=${t('train.base.example')} put=${(typed) => change({ base: typed.trim() })} />
       <span class="why">${t('train.base.why', { name: engine.title })}</span></label></details>`;
 }

@@ -1,19 +1,19 @@
 // How one training goes: its curves, its memory, its samples, and what can be done with it now.
 
-import { html, useEffect, useState } from '../../vendor/preact.js';
+import { html, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Chart } from '../../parts/chart.js';
 import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
-import { Act, note } from '../../parts/notes.js';
+import { Act, Waiting, note } from '../../parts/notes.js';
 import { clock, duration, number, t } from '../../parts/words.js';
 import { Command } from './command.js';
 import { Listen } from './listen.js';
 import { memory } from './plan.js';
 
 export function Going({ run, project, go, goOn, again }) {
-  const { data } = useLive('train.run', { run: run.id });
-  if (!data) return html`<section class="card" aria-busy="true"><h2>${run.name}</h2></section>`;
+  const { data, error } = useLive('train.run', { run: run.id });
+  if (!data) return html`<section class="card stack"><h2>${run.name}</h2><${Waiting} error=${error} /></section>`;
   return html`<section class="two going" aria-label=${t('train.going', { name: data.name })}>
     <div class="card stack">
       <div class="row"><h2 class="grow">${data.name}</h2><span class=${mark(data.state)} role="status">${data.words}</span></div>
@@ -149,7 +149,6 @@ function Behind({ data }) {
 function Log({ run }) {
   const [isOpen, open] = useState(false);
   const { data } = useLive('train.log', isOpen ? { run } : null, 2000);
-  useEffect(() => () => open(false), [run]);
   return html`<details onToggle=${(event) => open(event.target.open)}><summary>${t('train.log')}</summary>
     ${data && html`<pre tabindex="0" aria-label=${t('train.log')}>${data.log || t('train.log.empty')}</pre>`}</details>`;
 }

@@ -5,6 +5,7 @@ import { call } from '../../parts/api.js';
 import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act } from '../../parts/notes.js';
+import { Typed } from '../../parts/typed.js';
 import { duration, number, t } from '../../parts/words.js';
 import { Command } from './command.js';
 
@@ -28,6 +29,7 @@ function usePlan(project, wish) {
     const timer = setTimeout(() => setSettled(key), SETTLED_MS);
     return () => clearTimeout(timer);
   }, [key]);
+  useEffect(() => setTries(0), [settled]); // another wish is asked for anew
   const args = { project: project.id, wish: JSON.parse(settled) };
   const { data, again } = useLive('train.plan', args, 1000);
   const ask = () => call('train.plan', { ...args, ask: true }).then(again);
@@ -38,7 +40,11 @@ function usePlan(project, wish) {
       setTrouble(error);
       setTries(tries + 1);
     };
-    const timer = setTimeout(() => ask().then(() => setTrouble(null), refused), ASK_MS * 2 ** tries);
+    const asked = () => {
+      setTrouble(null);
+      setTries(0);
+    };
+    const timer = setTimeout(() => ask().then(asked, refused), ASK_MS * 2 ** tries);
     return () => clearTimeout(timer);
   }, [data?.state, settled, tries]);
   if (data?.state === 'ready') kept.current = data;
@@ -55,7 +61,7 @@ export function Plan({ project, engine, wish, change, children }) {
   const isNow = plan?.state === 'ready' || plan == null;
   return html`<div class="card stack plan">
     <div class="row"><h2 class="grow">${t('train.plan')}</h2>${shown && isNow && html`<${Fits} plan=${shown} />`}</div>
-    ${trouble && plan?.state === 'none' && html`<p class="mark look">${trouble.what} ${trouble.fix}</p>`}
+    ${trouble && plan?.state === 'none' && html`<p class="mark look">${trouble.what} ${trouble.fix}</p><div><${Act} class="small" run=${ask}>${t('train.plan.again')}<//></div>`}
     <${State} plan=${plan} shown=${shown} ask=${ask} />
     ${shown && plan?.state !== 'refused' && html`<div class=${isNow ? 'stack' : 'stack older'}>
       <${Memory} plan=${shown} />
@@ -128,7 +134,7 @@ function Choices({ plan, engine, wish, change, train }) {
     <div class="even">
       <label>${t('train.minutes')}<input type="number" min="0" step="1" value=${wish.train.minutes ?? 0} onInput=${(event) => train('minutes', Math.max(0, Number(event.target.value) || 0))} />
         <span class="why">${t('train.minutes.why')}</span></label>
-      <label>${t('train.rate')}<input inputmode="decimal" value=${String(rate)} onChange=${(event) => train('learning_rate', within(event.target.value))} />
+      <label>${t('train.rate')}<${Typed} inputmode="decimal" value=${String(rate)} put=${(typed) => train('learning_rate', within(typed))} />
         <span class="why">${t(wish.train.learning_rate ? 'train.rate.own' : 'train.rate.advised')}</span></label>
       <label>${t('train.precision')}<select value=${wish.train.precision ?? 'auto'} onChange=${(event) => train('precision', event.target.value, 'auto')}>
         ${['auto', 'bf16', 'fp16', 'fp32'].map((each) => html`<option value=${each}>${each === 'auto' ? t('train.auto', { chosen: chosen.precision }) : each}</option>`)}</select>
@@ -168,9 +174,9 @@ function Length({ plan }) {
 function OtherCard({ wish, change, shown }) {
   return html`<details open=${Boolean(wish.gib)}><summary>${t('train.other')}</summary>
     <div class="row bottom">
-      <label>${t('train.other.memory')}<input type="number" min="1" max="1024" step="1" value=${wish.gib ?? ''} placeholder=${t('train.other.none')}
-        onChange=${(event) => change({ gib: Number(event.target.value) >= 1 ? Number(event.target.value) : null })} /></label>
-      <label>${t('train.other.capability')}<input value=${wish.capability} size="5" onChange=${(event) => change({ capability: event.target.value.trim() })} /></label>
+      <label>${t('train.other.memory')}<${Typed} type="number" min="1" max="1024" step="1" value=${wish.gib ?? ''} placeholder=${t('train.other.none')}
+        put=${(typed) => change({ gib: Number(typed) >= 1 ? Number(typed) : null })} /></label>
+      <label>${t('train.other.capability')}<${Typed} value=${wish.capability} size="5" put=${(typed) => change({ capability: typed.trim() })} /></label>
       <p class="why grow">${t('train.other.why')}</p>
       ${wish.gib && html`<button class="small" onClick=${() => change({ gib: null })}>${t('train.other.back')}</button>`}
     </div></details>`;

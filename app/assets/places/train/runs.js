@@ -3,12 +3,12 @@
 import { html, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Chart, kindOf } from '../../parts/chart.js';
+import { isAtWork } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
-import { Act, Dialog, note } from '../../parts/notes.js';
+import { Act, Dialog, Waiting, note } from '../../parts/notes.js';
 import { number, t, when } from '../../parts/words.js';
 
 const MOST = 6;
-const AT_WORK = ['running', 'stopping', 'waiting'];
 
 export function Runs({ data, run, choose, again }) {
   const [beside, setBeside] = useState([]);
@@ -27,7 +27,7 @@ export function Runs({ data, run, choose, again }) {
       <button class="bare grow name" aria-pressed=${each.id === run?.id} onClick=${() => choose(each.id)}>${each.name}</button>
       <span class="small-text soft">${line(each)}</span>
       <button class="small" onClick=${() => setRenamed(each)}>${t('train.rename')}</button>
-      ${!AT_WORK.includes(each.state) && html`<${Act} class="small" run=${() => trash(each)}>${t('train.trash')}<//>`}
+      ${!isAtWork(each) && html`<${Act} class="small" run=${() => trash(each)}>${t('train.trash')}<//>`}
     </li>`)}</ul>
     ${data.runs.length > 1 && compared.length < 2 && html`<p class="why">${t('train.compare.why')}</p>`}
     ${compared.length > 1 && html`<${Compared} ids=${compared} />`}
@@ -46,8 +46,8 @@ function line(run) {
 
 /** Curves over each other, and where the settings differ. */
 function Compared({ ids }) {
-  const { data } = useLive('train.compare', { run: ids }, 2000);
-  if (!data) return html`<div aria-busy="true"></div>`;
+  const { data, error } = useLive('train.compare', { run: ids }, 2000);
+  if (!data) return html`<${Waiting} error=${error} />`;
   const step = { format: (value) => t('train.at', { step: number(Math.round(value)) }), min: 0 };
   const checks = data.runs.map((each, at) => ({ name: named(data.runs, each, at), points: each.checks, kind: `${kindOf(at)} dots` }));
   const losses = data.runs.map((each, at) => ({ name: named(data.runs, each, at), points: each.curve.map(([x, y]) => [x, y]), kind: kindOf(at) }));

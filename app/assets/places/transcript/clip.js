@@ -21,7 +21,7 @@ export function Clip({ editor, detail, error }) {
   return html`<section class="card clip-card" aria-label=${t('transcript.clip', { n: clip.id })}>
     ${detail ? html`<${Sound} editor=${editor} clip=${clip} detail=${detail} />` : html`<div class="wave-room">${error && html`<p role="alert"><b>${error.what}</b> ${error.fix}</p>`}</div>`}
     <${Tools} editor=${editor} clip=${clip} detail=${detail} />
-    <${Conflict} editor=${editor} clip=${clip} />
+    <${Conflict} key=${clip.id} editor=${editor} clip=${clip} />
     <${Why} editor=${editor} clip=${clip} detail=${detail} />
   </section>`;
 }

@@ -52,7 +52,7 @@ function Row({ editor, id, isOpen, onHeight }) {
   const why = clip.reason || t(`transcript.state.${kind}`);
   return html`<input ref=${first} type="checkbox" checked=${picked} aria-label=${t('transcript.pick', { n: id })} onChange=${(event) => editor.pick(id, event.target.checked)} />
     <${Play} url=${soundOf(editor.project, clip)} label=${t('transcript.clip', { n: id })} />
-    <span class="soft small-text when">${clock(clip.start, 1)} · ${number(clip.end - clip.start, 1)} s</span>
+    <span class="soft small-text when">${clock(clip.start, 1)} · ${t('unit.seconds', { n: number(clip.end - clip.start, 1) })}</span>
     ${typing
       ? html`<${Typed} editor=${editor} clip=${clip} text=${text} isHeld=${state === 'conflict'} />`
       : html`<button type="button" class=${clip.included ? 'bare said' : 'bare said soft'} onClick=${() => editor.select(id, true)}>${text || t('transcript.silent')}</button>`}

@@ -3,7 +3,7 @@
 import { html, useCallback, useEffect, useMemo, useState } from '../../vendor/preact.js';
 import { call, fileUrl, upload } from '../../parts/api.js';
 import { Work, atWork } from '../../parts/jobs.js';
-import { Act, doing, note } from '../../parts/notes.js';
+import { Act, doing, note, problem } from '../../parts/notes.js';
 import { number, size, t, when } from '../../parts/words.js';
 import { useEditor } from './editor.js';
 
@@ -15,7 +15,7 @@ const TEXTS = '.txt,.srt,.vtt,.csv,.tsv,.json,.jsonl,.lab,.TextGrid';
 export function useSummary(editor, ended) {
   const revision = useEditor(editor, () => editor.revision);
   const [summary, setSummary] = useState(null);
-  const look = useCallback(() => call('transcript.summary', { project: editor.project }).then(setSummary, () => {}), [editor]);
+  const look = useCallback(() => call('transcript.summary', { project: editor.project }).then(setSummary, problem), [editor]);
   useEffect(() => {
     if (revision < 0) return undefined;
     const timer = setTimeout(look, summary ? AFTER_MS : 300);
@@ -60,9 +60,9 @@ function Histogram({ lengths }) {
   const most = Math.max(...bins);
   const wide = WIDE / last;
   const usual = bins.indexOf(most);
-  return html`<svg class="chart" viewBox=${`0 0 ${WIDE} 120`} role="img" aria-label=${t('transcript.lengths.said', { n: number(most), from: usual, to: usual + 1, last })}>
+  return html`<svg class="histogram" viewBox=${`0 0 ${WIDE} 120`} role="img" aria-label=${t('transcript.lengths.said', { n: number(most), from: usual, to: usual + 1, last })}>
     ${bins.map((count, bin) => html`<rect class="bar" x=${bin * wide + 1} width=${Math.max(1, wide - 2)} y=${100 - (count / most) * 94} height=${(count / most) * 94} rx="2"><title>${t('transcript.lengths.bin', { from: bin, to: bin + 1, n: number(count) })}</title></rect>`)}
-    ${[0, Math.round(last / 2), last].map((second) => html`<text x=${Math.min(second * wide, WIDE - 24)} y="116">${second} s</text>`)}
+    ${[0, Math.round(last / 2), last].map((second) => html`<text x=${Math.min(second * wide, WIDE - 24)} y="116">${t('unit.seconds', { n: second })}</text>`)}
   </svg>`;
 }
 

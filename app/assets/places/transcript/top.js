@@ -42,12 +42,19 @@ export function Filters({ editor }) {
   </div>`;
 }
 
+const asSearched = (typed) => typed.trim().toLowerCase();
+
 export function Finding({ editor, box }) {
   const filter = useEditor(editor, () => editor.filter);
   const recordings = useEditor(editor, () => editor.recordings);
   const timer = useRef();
+  // What is searched for outlives the place, and undoing may end it: the box says what holds.
+  useEffect(() => {
+    if (asSearched(box.current.value) !== filter.search) box.current.value = filter.search;
+    return () => clearTimeout(timer.current);
+  }, [filter.search]);
   const find = (event) => {
-    const search = event.target.value.trim().toLowerCase();
+    const search = asSearched(event.target.value);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => editor.choose({ search }), 120);
   };
@@ -73,23 +80,28 @@ function Many({ editor }) {
     document.addEventListener('pointerdown', away);
     return () => document.removeEventListener('pointerdown', away);
   }, []);
-  const show = (Shown) => () => {
+  const toggle = useRef();
+  const shut = () => {
     setOpen(false);
+    toggle.current.focus();
+  };
+  const show = (Shown) => () => {
+    shut();
     setDialog({ Shown, ids: [...editor.many] });
   };
   const takeIn = async () => {
-    setOpen(false);
+    shut();
     await deeds.takeIn(editor, editor.many);
   };
-  return html`<div class="many" ref=${box} onKeyDown=${(event) => event.key === 'Escape' && setOpen(false)}>
-    <button type="button" aria-expanded=${open} disabled=${!count} onClick=${() => setOpen(!open)}>${t(picked ? 'transcript.many.picked' : 'transcript.many.shown', { n: number(count) })} ▾</button>
+  return html`<div class="many" ref=${box} onKeyDown=${(event) => event.key === 'Escape' && open && shut()}>
+    <button ref=${toggle} type="button" aria-expanded=${open} disabled=${!count} onClick=${() => setOpen(!open)}>${t(picked ? 'transcript.many.picked' : 'transcript.many.shown', { n: number(count) })} ▾</button>
     ${open && html`<div class="card menu">
       <button class="bare" onClick=${show(Replace)}>${t('transcript.replace')}</button>
       <button class="bare" onClick=${show(TakeHeard)}>${t('transcript.takeheard')}</button>
       <button class="bare" onClick=${show(Normalise)}>${t('transcript.normalise')}</button>
       <button class="bare" onClick=${show(LeaveOut)}>${t('transcript.leaveout')}</button>
       <${Act} class="bare" run=${takeIn}>${t('transcript.takein')}<//>
-      ${picked > 0 && html`<button class="bare" onClick=${() => { editor.picked = new Set(); setOpen(false); editor.tell(); }}>${t('transcript.unpick')}</button>`}
+      ${picked > 0 && html`<button class="bare" onClick=${() => { editor.picked = new Set(); shut(); editor.tell(); }}>${t('transcript.unpick')}</button>`}
     </div>`}
     ${dialog && html`<${dialog.Shown} editor=${editor} ids=${dialog.ids} onClose=${() => setDialog(null)} />`}
   </div>`;

@@ -4,7 +4,7 @@ import { html, useState } from '../../vendor/preact.js';
 import { call, fileUrl } from '../../parts/api.js';
 import { Work } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
-import { Act, asked } from '../../parts/notes.js';
+import { Act, Waiting, asked } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
 import { clock, number, t, when } from '../../parts/words.js';
 import { Format } from './speak.js';
@@ -49,11 +49,11 @@ function Text({ text, all, opened, setOpened, again }) {
 }
 
 function Opened({ id, all, setOpened, again }) {
-  const { data } = useLive('voices.kept.one', { id }, 10000);
+  const { data, error } = useLive('voices.kept.one', { id }, 10000);
   const { now, begin, stop } = useSpeaking();
   const [kind, setKind] = useState('mp3');
   const [lufs, setLufs] = useState(LOUDNESS[0]);
-  if (!data) return null;
+  if (!data) return html`<${Waiting} error=${error} />`;
   const sayAgain = async (line) => {
     const made = await begin('voices.again', { id, line });
     again();
@@ -82,7 +82,7 @@ function Script({ script, again }) {
     <div class="grow stack"><p><b>${script.name}</b> <span class="soft small-text">${when(script.made)} · ${script.kind}${script.seconds ? ` · ${clock(script.seconds)}` : ''}</span></p>
       ${atWork && html`<${Work} job=${script.job} />`}
       ${!atWork && !script.files.length && html`<p class="soft">${script.job?.line || script.job?.words || t('voices.script.nothing')}</p>`}
-      ${script.files.map((name) => html`<div class="row"><${Play} url=${fileUrl('voices.script.file', { id: script.id, name })} label=${name} />
+      ${script.files.map((name) => html`<div key=${name} class="row"><${Play} url=${fileUrl('voices.script.file', { id: script.id, name })} label=${name} />
         <span class="grow">${name}</span>
         <a class="button" href=${fileUrl('voices.script.file', { id: script.id, name, save: 1 })} download>${t('voices.save')}</a></div>`)}
       ${script.faults.length > 0 && html`<details><summary><span class="mark look">${t('voices.look', { n: script.faults.length })}</span></summary>

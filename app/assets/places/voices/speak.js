@@ -5,6 +5,7 @@ import { call, upload } from '../../parts/api.js';
 import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, doing, note } from '../../parts/notes.js';
+import { Typed } from '../../parts/typed.js';
 import { number, t } from '../../parts/words.js';
 import { Going, Lines, useSpeaking } from './speaking.js';
 
@@ -48,8 +49,15 @@ function Reading({ voice, text, ways }) {
   const [found, setFound] = useState(null);
   useEffect(() => {
     if (!open) return undefined;
-    const timer = setTimeout(() => doing(async () => setFound(await call('voices.read', { voice: voice.id, said: text }))), READ_AFTER_MS);
-    return () => clearTimeout(timer);
+    let wanted = true;
+    const timer = setTimeout(() => doing(async () => {
+      const read = await call('voices.read', { voice: voice.id, said: text });
+      if (wanted) setFound(read);
+    }), READ_AFTER_MS);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
   }, [open, text, ways?.chosen.language]);
   return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t('voices.reading')}</summary>
     ${found && html`<p class="soft small-text">${t('voices.reading.count', { n: number(found.count) })}</p>
@@ -62,17 +70,17 @@ function Ways({ voice, ways, again }) {
   const { chosen } = ways;
   const settle = (change) => doing(async () => {
     await call('voices.settle', { voice: voice.id, chosen: { ...chosen, ...change } });
-    again();
+    await again();
   });
   return html`<details><summary>${t('voices.ways')}</summary><div class="stack">
     ${ways.dial && html`<label>${t('voices.dial')}
-      <input type="range" min="-2" max="2" step="1" value=${chosen.dial} onChange=${(event) => settle({ dial: Number(event.target.value) })} />
+      <${Typed} type="range" min="-2" max="2" step="1" value=${chosen.dial} put=${(moved) => settle({ dial: Number(moved) })} />
       <span class="row ends why"><span class="grow">${t('voices.dial.stable')}</span><span>${t('voices.dial.lively')}</span></span>
       <span class="why">${t(`voices.dial.at.${chosen.dial}`)}</span></label>`}
     <label>${t('voices.pace', { n: number(chosen.pace, 2) })}
-      <input type="range" min="0.5" max="2" step="0.05" value=${chosen.pace} onChange=${(event) => settle({ pace: Number(event.target.value) })} /></label>
+      <${Typed} type="range" min="0.5" max="2" step="0.05" value=${chosen.pace} put=${(moved) => settle({ pace: Number(moved) })} /></label>
     <div class="row bottom">
-      <label>${t('voices.seed')}<input class="short" type="number" min="0" max="2147483647" step="1" value=${chosen.seed} onChange=${(event) => settle({ seed: Math.round(Number(event.target.value)) })} /></label>
+      <label>${t('voices.seed')}<${Typed} class="short" type="number" min="0" max="2147483647" step="1" value=${chosen.seed} put=${(typed) => settle({ seed: Math.round(Number(typed)) })} /></label>
       <button onClick=${() => settle({ seed: Math.floor(Math.random() * 1e6) })}>${t('voices.seed.other')}</button>
       ${ways.languages.length > 1 && html`<label>${t('voices.language')}
         <select value=${chosen.language} onChange=${(event) => settle({ language: event.target.value })}>
@@ -81,7 +89,7 @@ function Ways({ voice, ways, again }) {
     </div>
     <p class="why">${t('voices.seed.why')}</p>
     ${ways.manners.length > 0 && html`<details><summary>${t('voices.manners')}</summary><div class="even">
-      ${ways.manners.map((each) => html`<${Manner} manner=${each} turned=${ways.turned[each.name]} set=${(value) => settle({ own: { ...chosen.own, [each.name]: value } })} unset=${() => {
+      ${ways.manners.map((each) => html`<${Manner} key=${each.name} manner=${each} turned=${ways.turned[each.name]} set=${(value) => settle({ own: { ...chosen.own, [each.name]: value } })} unset=${() => {
         const { [each.name]: gone, ...own } = chosen.own;
         settle({ own });
       }} />`)}</div></details>`}
@@ -94,7 +102,7 @@ function Manner({ manner, turned, set, unset }) {
   const step = high - low > 20 ? 1 : 0.05;
   const value = own ?? turned ?? usual;
   return html`<div><label>${name.replaceAll('_', ' ')}: ${number(value, step < 1 ? 2 : 0)}
-    <input type="range" min=${low} max=${high} step=${step} value=${value} onChange=${(event) => set(Number(event.target.value))} />
+    <${Typed} type="range" min=${low} max=${high} step=${step} value=${value} put=${(moved) => set(Number(moved))} />
     <span class="why">${t('voices.manner.usual', { n: number(usual, step < 1 ? 2 : 0) })}</span></label>
     ${own != null && html`<button class="small" onClick=${unset}>${t('voices.manner.reset')}</button>`}</div>`;
 }
