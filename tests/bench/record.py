@@ -23,6 +23,7 @@ KNOWN = {
     "pocket": "tests.bench.pocket",
     "planner": "tests.bench.planner",
     "monitor": "tests.bench.monitor",
+    "screen": "tests.bench.screen",
     "speaking": "tests.bench.speaking",
 }
 HEADS = ("Date", "Machine", "Command", "Figure", "Value", "Limit")

@@ -22,13 +22,14 @@ DASHBOARD_SECONDS = 30
 # Half an hour of a page that asks each second, asked as fast as it is answered.
 ASKED = 1_800
 STARTS = 3
+TWO_TABS = 500
 
 
 def measure(settings: Settings, progress: Progress) -> Measured:
     parts: dict[str, Callable[[Workspace, Settings, Progress], Measured]] = {
         "start": measure_start,
         "editor": lambda workspace, _, told: screen_editor.measure(workspace, told),
-        "tabs": lambda workspace, _, told: screen_tabs.measure(workspace, told),
+        "tabs": lambda workspace, _, told: screen_tabs.measure(workspace, told, TWO_TABS),
         "dashboard": measure_dashboard,
         "memory": measure_memory,
         "rival": lambda _, __, told: screen_rival.measure(told),

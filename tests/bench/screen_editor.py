@@ -63,7 +63,7 @@ def running(workspace: Workspace) -> Iterator[str]:
     port = studios.a_free_port()
     studio = studios.Studio(workspace.root, port)
     try:
-        if not studios.wait_for(lambda: _answers(port), START_SECONDS):
+        if not studios.wait_for(lambda: answers(port), START_SECONDS):
             raise CannotMeasure("the studio did not answer")
         yield f"http://127.0.0.1:{port}/"
     finally:
@@ -71,7 +71,7 @@ def running(workspace: Workspace) -> Iterator[str]:
         studio.wait()
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
     import http.client
 
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)

@@ -108,3 +108,11 @@ def _check(project: Project) -> None:
         )  # fmt: skip
     with project.store.change() as store:
         store.executemany("INSERT INTO checks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def rows() -> list[list[str]]:
+    """The same texts as a table: begin, seconds, text."""
+    return [
+        [f"{said[0].start:.2f}", f"{said[-1].end - said[0].start:.2f}", _text(said)]
+        for said in _spoken(SECONDS, CLIPS)
+    ]

@@ -23,6 +23,7 @@ from tests.bench.screen_editor import answers, chromium
 OPENINGS = 3
 EDITS = 10
 START_SECONDS = 60.0
+PATIENCE_MS = 10_000
 
 
 def measure(progress: Progress) -> Measured:
@@ -42,7 +43,10 @@ def measure(progress: Progress) -> Measured:
             raise CannotMeasure("the table did not answer")
         started = time.monotonic() - began
         with chromium() as browser:
-            figures = _used(browser, f"http://127.0.0.1:{port}/", progress)
+            try:
+                figures = _used(browser, f"http://127.0.0.1:{port}/", progress)
+            except Exception as problem:  # playwright's own, which is not imported here
+                raise CannotMeasure(f"the table could not be used ({problem})") from problem
         rss_mb = psutil.Process(process.pid).memory_info().rss / 1e6
         return Measured({"rival_start_s": started, "rival_rss_mb": rss_mb, **figures})
     finally:
@@ -53,6 +57,7 @@ def measure(progress: Progress) -> Measured:
 def _used(browser: Any, url: str, progress: Progress) -> dict[str, float]:
     opened = [_opening(browser, url) for _ in progress.through(range(OPENINGS), "openings")]
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     page.goto(url)
     page.locator("td").nth(3).wait_for()
     return {
@@ -68,7 +73,8 @@ def _opening(browser: Any, url: str) -> float:
     page = browser.new_context().new_page()
     page.goto(url, wait_until="commit")
     shown = page.evaluate(
-        """() => new Promise((done) => {
+        """() => new Promise((done, fail) => {
+            setTimeout(() => fail(new Error('no table')), 20000);
             const look = () => (document.querySelectorAll('td').length > 3
               ? done(performance.now()) : requestAnimationFrame(look));
             look();
