@@ -210,7 +210,7 @@ def test_every_figure_has_a_name_of_its_own_and_says_what_it_is(name):
     assert len({figure.name for figure in figures}) == len(figures)
     assert all(figure.about and figure.name.isidentifier() for figure in figures)
     assert all(
-        figure.holds({figure.name: 0, "mutants": 0, "rounds": 0}) is not None
+        figure.holds({figure.name: 0, "mutants": 0, "rounds": 0, "clashes": 0}) is not None
         for figure in figures
         if figure.limit
     )

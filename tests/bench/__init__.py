@@ -20,6 +20,9 @@ The benchmarks: every measured promise, measured again by one command.
       planner_engines.py, planner_cases.py   trainings that are measured, and made up
       planner_rules.py, planner_ours.py, planner_table.py   who chooses, and what it comes to
       planner_gpu.py   the same on a GPU
+    screen.py     how soon the page is there, what it costs, half an hour of it
+      screen_project.py, screen_editor.py, screen_tabs.py   2,000 clips, edited, in two tabs
+      screen_rival.py   the same texts in a gr.Dataframe
     speaking.py   voices that say the same elsewhere, long texts, bad sentences found
       speaking_travel.py, speaking_text.py, speaking_stops.py, speaking_failures.py   its parts
       speaking_scores.py   clicks and memory, counted

@@ -141,7 +141,7 @@ def _ask_for_all(ask: _Asking, numbers: Any) -> None:
 
 BENCHMARK = Benchmark(
     name="screen",
-    about="how soon the page is there, how the editor bears 2,000 clips, beside a gr.Dataframe",
+    about="The screen: how soon it is there, 2,000 clips in the editor, beside a gr.Dataframe.",
     figures=(
         Figure("start_s", "from the command to a page that can be used", "<= 6"),
         Figure("studio_rss_mb", "the studio's memory then", "<= 450"),
