@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -157,7 +158,7 @@ def _is_path(text: str) -> bool:
     """A name of the catalogue is never a folder, whatever lies beside the program."""
     if text in OTHER_NAMES or any(text == model.name for model in CATALOGUE):
         return False
-    return any(sign in text for sign in "/\\~") or _is_there(Path(text))
+    return any(sign in text for sign in "/\\~") or _is_so(Path(text).is_dir)
 
 
 def _found(name: str, folder: Path) -> Found:
@@ -165,15 +166,15 @@ def _found(name: str, folder: Path) -> Found:
 
 
 def _in_folder(folder: Path) -> Found:
-    if not _is_there(folder):
+    if not _is_so(folder.exists):
         raise NotFoundError(f"There is nothing at {folder}.", "Check the path of the folder.")
     _refuse_other(folder)
     return _found(folder.name, folder)
 
 
-def _is_there(folder: Path) -> bool:
+def _is_so(asked: Callable[[], bool]) -> bool:
     try:
-        return folder.is_dir()
+        return asked()
     except (OSError, ValueError):  # no name that a disk could have
         return False
 

@@ -22,6 +22,7 @@ The benchmarks: every measured promise, measured again by one command.
       planner_gpu.py   the same on a GPU
     screen.py     how soon the page is there, what it costs, half an hour of it
       screen_project.py, screen_editor.py, screen_tabs.py   2,000 clips, edited, in two tabs
+      screen_survives.py   a training watched: reloaded, left alone, the studio killed
       screen_rival.py   the same texts in a gr.Dataframe
     speaking.py   voices that say the same elsewhere, long texts, bad sentences found
       speaking_travel.py, speaking_text.py, speaking_stops.py, speaking_failures.py   its parts

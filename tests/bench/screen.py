@@ -11,7 +11,14 @@ from typing import Any
 import psutil
 
 from finetune import projects
-from tests.bench import screen_editor, screen_project, screen_rival, screen_tabs, studios
+from tests.bench import (
+    screen_editor,
+    screen_project,
+    screen_rival,
+    screen_survives,
+    screen_tabs,
+    studios,
+)
 from tests.bench.progress import Progress
 from tests.bench.record import Benchmark, CannotMeasure, Figure, Measured, Settings, together
 from tests.bench.screen_editor import answers, chromium
@@ -31,6 +38,9 @@ def measure(settings: Settings, progress: Progress) -> Measured:
         "editor": lambda workspace, _, told: screen_editor.measure(workspace, told),
         "tabs": lambda workspace, _, told: screen_tabs.measure(workspace, told, TWO_TABS),
         "dashboard": measure_dashboard,
+        "survives": lambda workspace, chosen, told: screen_survives.measure(
+            workspace, told, chosen.rounds or screen_survives.RELOADS
+        ),
         "memory": measure_memory,
         "rival": lambda _, __, told: screen_rival.measure(told),
     }
@@ -147,6 +157,7 @@ BENCHMARK = Benchmark(
         Figure("studio_rss_mb", "the studio's memory then", "<= 450"),
         *screen_editor.FIGURES,
         *screen_tabs.FIGURES,
+        *screen_survives.FIGURES,
         Figure("dashboard_long_tasks", "tasks over 50 ms in half a minute of System", "== 0"),
         Figure("rss_growth_share", "over 2,000 edits and 1,800 rounds of System", "<= 0.05"),
         Figure("full_rss_mb", "the studio's memory after that", "<= 450"),
@@ -157,5 +168,5 @@ BENCHMARK = Benchmark(
         Figure("rival_scroll_frame_ms_p95", "a frame while it is scrolled, 19 of 20"),
     ),
     measure=measure,
-    parts=("start", "editor", "tabs", "dashboard", "memory", "rival"),
+    parts=("start", "editor", "tabs", "dashboard", "survives", "memory", "rival"),
 )

@@ -286,3 +286,9 @@ def test_offline_nothing_is_fetched(shelf, monkeypatch):
 
     with pytest.raises(DownloadError, match="told to stay offline"):
         fetch("tiny", shelf, lambda done, total: None, lambda: False)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "/" + "x" * 5000, "a\0b", "~/" + "晚" * 300])
+def test_a_name_that_no_disk_could_have_is_not_found(shelf, name):
+    with pytest.raises(NotFoundError):
+        find(name, shelf)
