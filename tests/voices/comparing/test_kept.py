@@ -61,7 +61,7 @@ def test_they_are_listed_with_the_newest_first(kept, monkeypatch):
 
 
 def test_where_nothing_was_compared_the_list_is_empty(kept):
-    assert kept.all() == [] and not kept.folder.exists()
+    assert kept.all() == []
 
 
 def test_no_file_is_ever_written_a_second_time(kept):
