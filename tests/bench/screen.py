@@ -36,7 +36,9 @@ def measure(settings: Settings, progress: Progress) -> Measured:
     parts: dict[str, Callable[[Workspace, Settings, Progress], Measured]] = {
         "start": measure_start,
         "editor": lambda workspace, _, told: screen_editor.measure(workspace, told),
-        "tabs": lambda workspace, _, told: screen_tabs.measure(workspace, told, TWO_TABS),
+        "tabs": lambda workspace, chosen, told: screen_tabs.measure(
+            workspace, told, chosen.rounds or TWO_TABS
+        ),
         "dashboard": measure_dashboard,
         "survives": lambda workspace, chosen, told: screen_survives.measure(
             workspace, told, chosen.rounds or screen_survives.RELOADS
