@@ -149,8 +149,8 @@ _FOUND = """() => new Promise((done, fail) => {
   setTimeout(() => fail(new Error('the run was not found')), 20000);
   const look = () => {
     const step = /step ([0-9,]+) of/.exec(document.querySelector('main')?.innerText ?? '');
-    if (!step) return requestAnimationFrame(look);
-    const named = (name) => [...document.querySelectorAll('main button')].some((each) => each.innerText === name);
+    const named = (name) => [...document.querySelectorAll('main button')].some((each) => each.innerText.trim() === name);
+    if (!step || !(named('Stop and save') || named('Resume'))) return requestAnimationFrame(look);
     done([Number(step[1].replaceAll(',', '')), performance.now() / 1000, [named('Stop and save'), named('Resume')]]);
   };
   look();
