@@ -44,18 +44,19 @@ export function Virtual({ count, height, open, openHeight, row, label }) {
 
   const first = Math.max(0, Math.floor((seen.top - Math.max(0, extra)) / height) - BESIDE);
   const last = Math.min(count - 1, Math.ceil((seen.top + seen.height) / height) + 2 + BESIDE);
-  const indices = [];
-  for (let index = first; index <= last; index += 1) indices.push(index);
-  if (open >= 0 && open < first) indices.unshift(open);
-  if (open > last && open < count) indices.push(open);
+  // A line is an element and no component, and the open one a child of its own between those before
+  // and those after it: Preact would move it among them, which takes the keyboard away from it.
+  const line = (index) => {
+    const { key, content, ...rest } = row(index);
+    return html`<li key=${key} style=${{ transform: `translateY(${top(index)}px)` }} aria-setsize=${count} aria-posinset=${index + 1} ...${rest}>${content}</li>`;
+  };
+  const lines = (from, to) => Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => line(from + index));
+  const isOpen = open >= 0 && open < count;
   return html`<div class="virtual" ref=${box}>
     <ul aria-label=${label} style=${{ height: `${count * height + extra}px` }}>
-      ${indices.map((index) => {
-        // A line is an element here and no component: Preact would move those in the page, which
-        // takes the keyboard away from them.
-        const { key, content, ...line } = row(index);
-        return html`<li key=${key} style=${{ transform: `translateY(${top(index)}px)` }} aria-setsize=${count} aria-posinset=${index + 1} ...${line}>${content}</li>`;
-      })}
+      ${lines(first, isOpen ? Math.min(last, open - 1) : last)}
+      ${isOpen && line(open)}
+      ${isOpen && lines(Math.max(first, open + 1), last)}
     </ul>
   </div>`;
 }

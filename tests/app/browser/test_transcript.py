@@ -46,6 +46,11 @@ def line(page, number):
     return page.locator(f".line[aria-posinset='{number}']")
 
 
+def centre(page, selector):
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
 def is_saved(page):
     page.locator("[data-state=saved]").wait_for()
 
@@ -81,6 +86,25 @@ def test_what_is_typed_saves_itself_and_escape_takes_it_back(place, clip):
     is_saved(place)
 
     assert clip(2).text == before
+
+
+@pytest.mark.parametrize("away", [-1_200, 1_500])
+def test_the_keyboard_stays_in_the_text_while_the_list_is_scrolled_away_and_back(
+    place, clip, away
+):
+    place.mouse.move(*centre(place, ".virtual"))
+    place.mouse.wheel(0, 1_100)
+    line(place, 25).locator(".said").click()
+    text = place.get_by_label("Text of clip 25")
+    text.fill("Max")
+
+    for letters, by in (("x", away), ("s", -away), ("m", away), (" sang", -away), (".", 0)):
+        place.keyboard.type(letters)
+        place.mouse.wheel(0, by)
+        place.wait_for_timeout(100)
+    is_saved(place)
+
+    assert text.input_value() == clip(25).text == "Maxxsm sang."
 
 
 def test_letters_are_letters_while_typing_and_keys_elsewhere(place, clip):
