@@ -8,6 +8,7 @@ import { useLive } from './parts/live.js';
 import { Notes, problem } from './parts/notes.js';
 import { atWork } from './parts/jobs.js';
 import { PLACES, go, here, theme } from './parts/where.js';
+import { translated } from './parts/translated.js';
 import { loadWords, t } from './parts/words.js';
 
 function Place({ name, ...shared }) {
@@ -28,8 +29,8 @@ function Running({ jobs }) {
   const [job, ...more] = atWork(jobs);
   if (!job) return html`<span class="running">${t('frame.quiet')}</span>`;
   const others = more.length ? ` +${more.length}` : '';
-  return html`<a class="running on" href=${`#${here().project}/system`} title=${job.line}>
-    <i></i><b>${job.title}</b><span>${job.line || job.words}${others}</span></a>`;
+  return html`<a class="running on" href=${`#${here().project}/system`} title=${translated(job.line)}>
+    <i></i><b>${translated(job.title)}</b><span>${translated(job.line || job.words)}${others}</span></a>`;
 }
 
 function Header({ place, project, now }) {

@@ -27,7 +27,7 @@ SEED = 8
 RECORDING = "0123456789ab"
 _STRETCH_SECONDS = 120.0
 _LEVELS = Levels(-3.0, 0.0, -20.0, -22.0, -60.0, -20.0, 0.2, 0.0, 8000.0)
-_WORDS = ("kettle", "captain", "bridge", "silver", "morning", "rain", "horses", "market", "quiet")
+WORDS = ("kettle", "captain", "bridge", "silver", "morning", "rain", "horses", "market", "quiet")
 _SOUND = (("clipping", "Not clipped."), ("level", "Speech at -18 dB: loud enough."))
 _CHECKS = ("speed", "repeats", "script", "certainty", "agreement", "noise", "music", "voice")
 _FIT = "This is as it should be, and one sentence says so."
@@ -72,7 +72,7 @@ def _spoken(seconds: float, clips: int) -> Iterator[list[Word]]:
         step = (each - 0.5) / count
         begin = number * each + 0.1
         yield [
-            Word(f" {chance.choice(_WORDS)}", begin + at * step, begin + (at + 0.9) * step, 0.9)
+            Word(f" {chance.choice(WORDS)}", begin + at * step, begin + (at + 0.9) * step, 0.9)
             for at in range(count)
         ]
 

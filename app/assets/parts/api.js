@@ -1,10 +1,12 @@
 // How the page asks the studio: calls, addresses of files, uploads.
 
+import { translated } from './translated.js';
+
 /** A refusal in words: what happened, and what to do. */
 export class Refused extends Error {
   constructor({ what, fix = '', conflict = null, fault = false }, status = 0) {
-    super(what);
-    Object.assign(this, { what, fix, conflict, fault, status });
+    super(translated(what));
+    Object.assign(this, { what: translated(what), fix: translated(fix), conflict, fault, status });
   }
 }
 

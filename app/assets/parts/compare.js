@@ -11,6 +11,7 @@ import { Act, Waiting, doing } from './notes.js';
 import { Play, element, play, usePlaying } from './player.js';
 import { useSides } from './sound_sides.js';
 import { style } from './style.js';
+import { translated } from './translated.js';
 import { clock, number, t } from './words.js';
 
 const LETTERS = ['A', 'B'];
@@ -141,10 +142,10 @@ function Figures({ chosen, heard, real }) {
   const cell = (at, name) => {
     const each = found[at].find((figure) => figure.name === name);
     if (!each) return html`<td>–</td>`;
-    return html`<td><b>${number(each.value, each.unit && each.unit !== 'Hz' ? 1 : each.unit ? 0 : 2)}</b> ${each.unit}<br /><span class="why">${each.meaning}</span></td>`;
+    return html`<td><b>${number(each.value, each.unit && each.unit !== 'Hz' ? 1 : each.unit ? 0 : 2)}</b> ${translated(each.unit)}<br /><span class="why">${translated(each.meaning)}</span></td>`;
   };
   return html`<div class="scroll" tabindex="0" role="group" aria-label=${t('compare.figures')}><table class="beside"><thead><tr><td></td>${LETTERS.map((letter) => html`<th scope="col">${letter}</th>`)}</tr></thead>
-    <tbody>${names.map((name) => html`<tr><th scope="row">${name}</th>${cell(0, name)}${cell(1, name)}</tr>`)}</tbody></table></div>`;
+    <tbody>${names.map((name) => html`<tr><th scope="row">${translated(name)}</th>${cell(0, name)}${cell(1, name)}</tr>`)}</tbody></table></div>`;
 }
 
 function useFigures(source, heard, real) {

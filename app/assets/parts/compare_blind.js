@@ -5,6 +5,7 @@ import { call, fileUrl } from './api.js';
 import { useLive } from './live.js';
 import { Act, Dialog, Waiting } from './notes.js';
 import { useSides } from './sound_sides.js';
+import { translated } from './translated.js';
 import { clock, number, t, when } from './words.js';
 
 const TRIALS = { ab: [4, 8, 12, 16, 24], abx: [8, 10, 12, 16] };
@@ -54,7 +55,7 @@ function Before({ open }) {
   if (!data?.length) return null;
   return html`<details><summary>${t('compare.earlier', { n: data.length })}</summary><ul class="list">
     ${data.map((each) => html`<li key=${each.id}><div class="grow"><p>${each.one} · ${each.other} <span class="soft small-text">${when(each.made)}</span></p>
-      <p class="why">${each.result.words}</p></div>
+      <p class="why">${translated(each.result.words)}</p></div>
       ${each.trial && html`<button class="small" onClick=${() => open(each.id)}>${t('compare.goon')}</button>`}</li>`)}
   </ul></details>`;
 }
@@ -65,7 +66,7 @@ function Session({ id, back }) {
   const undo = () => call('compare.undo', { id }).then(again);
   return html`${data.trial
     ? html`<${Trial} session=${data} again=${again} />`
-    : html`<p><b>${data.result.words}</b></p>
+    : html`<p><b>${translated(data.result.words)}</b></p>
         <p class="why">${t(`compare.result.${data.kind}`, { ...data.result, one: data.one, other: data.other, n: data.result.one, m: data.result.other, of: data.trials })}</p>`}
     <div class="row">${data.answered > 0 && data.trial && html`<${Act} class="small" run=${undo}>${t('compare.undo')}<//>`}
       <button class="small" onClick=${back}>${t('compare.others')}</button></div>`;

@@ -8,14 +8,16 @@
 
 import { html, useState } from '../vendor/preact.js';
 import { style } from './style.js';
+import { translated } from './translated.js';
 import { number, t } from './words.js';
 
 style('form');
 
 /** What is said in the page's language; where there are no words for it, as the studio says it. */
 const known = (words, otherwise) => (words.startsWith('form.') ? otherwise : words);
-const labelOf = (field) => known(t(`form.label.${field.name}`), field.name.replaceAll('_', ' '));
-const helpOf = (field) => known(t(`form.help.${field.name}`), field.help);
+/** What a setting is called. */
+export const labelOf = (field) => known(t(`form.label.${field.name}`), translated(field.name.replaceAll('_', ' ')));
+const helpOf = (field) => known(t(`form.help.${field.name}`), translated(field.help));
 const choiceOf = (choice) => known(t(`form.choice.${choice}`), choice);
 
 /** Whether a setting is another than at first. */

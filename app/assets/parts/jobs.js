@@ -3,6 +3,7 @@
 import { html } from '../vendor/preact.js';
 import { call } from './api.js';
 import { Act } from './notes.js';
+import { translated } from './translated.js';
 import { t } from './words.js';
 
 const AT_WORK = ['running', 'stopping', 'waiting'];
@@ -23,12 +24,12 @@ export function Bar({ share, label }) {
 /** One job at work. */
 export function Work({ job, stopLabel = t(job.state === 'waiting' ? 'jobs.takeout' : 'jobs.stop') }) {
   return html`<div class="work">
-    <div class="row"><b class="grow">${job.title}</b>
+    <div class="row"><b class="grow">${translated(job.title)}</b>
       ${job.state === 'stopping'
-        ? html`<span class="soft">${job.words}</span>`
+        ? html`<span class="soft">${translated(job.words)}</span>`
         : html`<${Act} class="small" run=${() => call('jobs.stop', { job: job.id })}>${stopLabel}<//>`}
     </div>
-    <${Bar} share=${job.state === 'waiting' ? 0 : job.share} label=${job.title} />
-    <p class="soft small-text">${job.line || job.words}</p>
+    <${Bar} share=${job.state === 'waiting' ? 0 : job.share} label=${translated(job.title)} />
+    <p class="soft small-text">${translated(job.line || job.words)}</p>
   </div>`;
 }

@@ -1,5 +1,7 @@
 // The words of the page: t(name, {values}) in the language that was chosen.
 
+import { learn } from './translated.js';
+
 export const LANGUAGES = { en: 'English', zh: '简体中文' };
 const KEPT = 'timbre.language';
 let words = {};
@@ -12,7 +14,9 @@ export function language() {
 
 export async function loadWords() {
   const chosen = language();
-  words = await (await fetch(`/timbre/words/${chosen}.json`)).json();
+  const known = await (await fetch(`/timbre/words/${chosen}.json`)).json();
+  words = known.words;
+  learn(known.sentences);
   document.documentElement.lang = chosen === 'zh' ? 'zh-Hans' : chosen;
 }
 

@@ -6,6 +6,7 @@ import { useLive } from '../parts/live.js';
 import { Waiting, doing } from '../parts/notes.js';
 import { style } from '../parts/style.js';
 import { NoProject } from '../parts/where.js';
+import { translated } from '../parts/translated.js';
 import { clock, t } from '../parts/words.js';
 import { Adding, Arrived } from './recordings/adding.js';
 import { Build } from './recordings/build.js';
@@ -61,7 +62,7 @@ function Imported({ work }) {
   const went = work.cause === 'finished' || work.cause === 'stopped';
   if (went && !work.files.length) return null;
   return html`<section class="card stack" aria-label=${t('recordings.imported')}>
-    <div class="row"><p class="grow">${went ? html`<b>${t(`recordings.brought.${['none', 'one'][work.brought] ?? 'many'}`, { n: work.brought })}</b>` : html`<span class="failed">${work.job.line}</span>`}</p>
+    <div class="row"><p class="grow">${went ? html`<b>${t(`recordings.brought.${['none', 'one'][work.brought] ?? 'many'}`, { n: work.brought })}</b>` : html`<span class="failed">${translated(work.job.line)}</span>`}</p>
       <button class="small" onClick=${() => setClosed(work.job.id)}>${t('frame.close')}</button></div>
     <${FilesSaid} files=${work.files} />
   </section>`;

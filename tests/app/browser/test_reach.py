@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import axe_playwright_python
@@ -33,6 +34,22 @@ FOCUSED = """() => {
     shown: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight,
     ringed: look.outlineStyle !== 'none' && parseFloat(look.outlineWidth) > 0,
   };
+}"""
+
+
+# What is in sight and names itself, where it reads like English.
+ENGLISH = r"""() => {
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const { parentElement, textContent } = texts.currentNode;
+    if (!parentElement.closest('pre, code, textarea')) found.push(textContent);
+  }
+  for (const name of ['title', 'aria-label', 'placeholder']) {
+    for (const each of document.querySelectorAll(`main [${name}]`)) found.push(each.getAttribute(name));
+  }
+  const bare = (each) => each.replace(/`[^`]*`|--\w+ \S+|Public Model License|^Whisper .*/g, '');
+  return found.filter((each) => /[a-z]{2,} [a-z]{2,}/.test(bare(each)));
 }"""
 
 
@@ -113,3 +130,20 @@ def test_a_project_is_made_and_every_place_visited_by_keyboard_alone(page, runni
     assert (
         page.get_by_role("combobox", name="Project").locator(":checked").inner_text() == "By keys"
     )
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_in_chinese_nothing_of_timbres_own_is_said_in_english(page, running, filled, place):
+    page.evaluate("localStorage.setItem('timbre.language', 'zh')")
+    page.reload()
+    opened(page, running, filled, place)
+    if place == "system":
+        page.get_by_role("button", name="检查这台电脑").click()
+        page.get_by_text("Python", exact=True).first.wait_for()
+        page.get_by_role("button", name="检查这台电脑", disabled=False).wait_for()
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.wait_for_timeout(1500)
+
+    spoken = re.compile(f"({'|'.join(screen_project.WORDS)}| )+\\.?", re.IGNORECASE)
+
+    assert [each for each in page.evaluate(ENGLISH) if not spoken.fullmatch(each)] == []

@@ -89,9 +89,7 @@ def test_what_is_typed_saves_itself_and_escape_takes_it_back(place, clip):
 
 
 @pytest.mark.parametrize("away", [-1_200, 1_500])
-def test_the_keyboard_stays_in_the_text_while_the_list_is_scrolled_away_and_back(
-    place, clip, away
-):
+def test_the_keyboard_stays_in_the_text_while_the_list_is_scrolled_away_and_back(place, clip, away):
     place.mouse.move(*centre(place, ".virtual"))
     place.mouse.wheel(0, 1_100)
     line(place, 25).locator(".said").click()

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 from app.screen import words
 from app.screen.routes import ASSETS
 from engines.errors import NotFoundError
+from tests.app.screen.sentences import sentences
 
 SOURCES = [path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor"]
 # t('train.start'), and t(`train.state.${...}`), of which the beginning is known.
 WHOLE = re.compile(r"""\bt\(\s*'([^']+)'|'([a-z]+\.[a-z.]+)'""")
 BEGUN = re.compile(r"`([a-z]+\.[a-z.]*)\$\{")
+
+
+NOT_SHOWN = json.loads((Path(__file__).parent / "not_shown.json").read_text(encoding="utf-8"))
+# Words that fill the places of sentences, and sentences that are put together of parts.
+FILLINGS = json.loads((words.FOLDER / "sentences" / "fillings.json").read_text(encoding="utf-8"))
 
 
 def used() -> tuple[set[str], set[str]]:
@@ -65,11 +73,35 @@ def test_chinese_is_chinese():
 
 
 def test_no_name_is_in_two_files():
-    import json
-
     names = [name for path in words.FOLDER.glob("*.json") for name in json.loads(path.read_text())]
 
     assert len(names) == len(set(names))
+
+
+def test_every_sentence_of_the_layers_below_is_said_in_every_language():
+    missing = {
+        f"{each.where}: {each.text}"
+        for each in sentences()
+        if each.text not in NOT_SHOWN
+        and set(words.sentences().get(each.text, ())) != set(words.LANGUAGES) - {"en"}
+    }
+
+    assert missing == set()
+
+
+def test_no_sentence_is_left_over():
+    there = {each.text for each in sentences()}
+
+    assert set(words.sentences()) - set(FILLINGS) - there == set()
+    assert set(NOT_SHOWN) - there == set()
+
+
+def test_what_is_filled_into_a_sentence_is_in_the_english_one():
+    for english, said in words.sentences().items():
+        for other in said.values():
+            places = set(re.findall(r"\{(\w+)\}", other))
+            assert places <= set(re.findall(r"\{(\w+)\}", english)), english
+            assert re.search(r"[\u4e00-\u9fff]", other), english
 
 
 def test_a_language_that_is_not_there_is_refused():

@@ -5,6 +5,7 @@ import { call } from '../../parts/api.js';
 import { Settings, countChanged } from '../../parts/form.js';
 import { isAtWork } from '../../parts/jobs.js';
 import { Act, doing } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { size, t } from '../../parts/words.js';
 import { LanguageSelect } from './languages.js';
 import { sendTexts } from './sending.js';
@@ -31,7 +32,7 @@ export function Build({ project, data, choices, go, again }) {
 function Ended({ project, work, again }) {
   const stopped = work.cause === 'stopped';
   return html`<div class="stack">
-    <p class=${stopped ? '' : 'failed'} role=${stopped ? null : 'alert'}><b>${t(stopped ? 'recordings.stopped' : 'recordings.failed')}</b> ${work.job.line}</p>
+    <p class=${stopped ? '' : 'failed'} role=${stopped ? null : 'alert'}><b>${t(stopped ? 'recordings.stopped' : 'recordings.failed')}</b> ${translated(work.job.line)}</p>
     <div><${Act} class="primary" run=${() => call('recordings.go', { project: project.id, job: work.job.id }).then(again)}>${t('recordings.goon')}<//></div>
   </div>`;
 }
@@ -107,9 +108,9 @@ function Whisper({ facts, named, folder, setWhisper, consent, setConsent }) {
       <select value=${named.name} onChange=${(event) => setWhisper(event.target.value)}>
         ${facts.whispers.map((each) => html`<option value=${each.name}>${each.name} (${suffix(each)})</option>`)}
       </select></label>
-    <p class="why">${named.name === facts.advised.name ? facts.advised.reason : named.good_for}</p>
+    <p class="why">${translated(named.name === facts.advised.name ? facts.advised.reason : named.good_for)}</p>
     ${!named.here && html`<label class="inline"><input type="checkbox" checked=${consent} onChange=${(event) => setConsent(event.target.checked)} />
-      <span>${t('recordings.consent', { size: size(named.mb * 1e6), from: `huggingface.co/${named.from}`, licence: named.licence })}</span></label>`}
+      <span>${t('recordings.consent', { size: size(named.mb * 1e6), from: `huggingface.co/${named.from}`, licence: translated(named.licence) })}</span></label>`}
   </div>`;
 }
 

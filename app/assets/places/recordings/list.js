@@ -4,6 +4,7 @@ import { html, useEffect, useMemo, useState } from '../../vendor/preact.js';
 import { call, fileUrl } from '../../parts/api.js';
 import { doing } from '../../parts/notes.js';
 import { Play, play, useIsPlaying, usePlaying } from '../../parts/player.js';
+import { translated } from '../../parts/translated.js';
 import { clock, t } from '../../parts/words.js';
 import { LanguageSelect, languageName } from './languages.js';
 
@@ -63,7 +64,7 @@ function Row({ project, recording, codes, again }) {
   });
   return html`<li class="recording">
     <${Play} url=${url} label=${recording.name} />
-    <div class="named"><b>${recording.name}</b><p class="why">${recording.said.join(' ')}</p></div>
+    <div class="named"><b>${recording.name}</b><p class="why">${recording.said.map(translated).join(' ')}</p></div>
     <${Wave} project=${project} recording=${recording} url=${url} />
     <span class="length">${clock(recording.seconds)}</span>
     <span class=${`mark ${MARKS[recording.verdict]}`}>${t(`recordings.verdict.${recording.verdict}`)}</span>

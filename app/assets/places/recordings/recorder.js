@@ -6,6 +6,7 @@ import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, doing } from '../../parts/notes.js';
 import { pause, toggle, usePlaying } from '../../parts/player.js';
+import { translated } from '../../parts/translated.js';
 import { clock, t } from '../../parts/words.js';
 import { forget, keep, takesOf } from './kept.js';
 import { LanguageSelect } from './languages.js';
@@ -129,7 +130,7 @@ function Sentence({ sentence, at, count, state, setAt, busy }) {
       <button class="small" disabled=${busy || at === 0} onClick=${() => setAt(at - 1)}>${t('recordings.before')}</button>
       <button class="small" disabled=${busy || at >= count - 1} onClick=${() => setAt(at + 1)}>${t('recordings.skip')}</button>
     </div>
-    ${state?.said && html`<p class="warned">${state.said}</p>`}
+    ${state?.said && html`<p class="warned">${translated(state.said)}</p>`}
   </div>`;
 }
 
@@ -256,7 +257,7 @@ function Standing({ states, all, setAt, unsent, deliverAll, busy }) {
   return html`<div class="stack tight" role="status">
     <p class="soft">${t('recordings.standing', { good: count('good'), waiting: count('waiting') + count('sending') })}</p>
     ${again.length > 0 && html`<div class="row"><span>${t('recordings.readagain')}</span><div class="chips">
-      ${again.map((each) => html`<button key=${each.number} class="chip" disabled=${busy} title=${states[each.number].said} aria-label=${t('recordings.readagain.one', { n: each.index + 1 })} onClick=${() => setAt(each.index)}>${each.index + 1}</button>`)}</div></div>`}
+      ${again.map((each) => html`<button key=${each.number} class="chip" disabled=${busy} title=${translated(states[each.number].said)} aria-label=${t('recordings.readagain.one', { n: each.index + 1 })} onClick=${() => setAt(each.index)}>${each.index + 1}</button>`)}</div></div>`}
     ${unsent.length > 0 && html`<div class="row"><span class="grow">${t('recordings.unsent', { n: unsent.length })}</span><${Act} class="small" run=${() => deliverAll(unsent)}>${t('recordings.unsent.send')}<//></div>`}
   </div>`;
 }

@@ -4,6 +4,7 @@ import { html } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Bar } from '../../parts/jobs.js';
 import { Act } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { clock, duration, number, t } from '../../parts/words.js';
 
 const amount = (name, value) => (name === 'hear' ? clock(value) : number(value));
@@ -25,7 +26,7 @@ export function Steps({ steps }) {
   return html`<ol class="steps">${steps.map((step) => html`<li key=${step.name} class=${step.state}>
     <div class="row"><b class="grow">${t(`recordings.step.${step.name}`)}</b><span class="soft small-text">${line(step)}</span></div>
     <${Bar} share=${share(step)} label=${t(`recordings.step.${step.name}`)} />
-    ${step.inside && html`<p class="soft small-text">${number(step.inside.done)} / ${number(step.inside.total)} ${step.inside.unit}</p>`}
+    ${step.inside && html`<p class="soft small-text">${number(step.inside.done)} / ${number(step.inside.total)} ${translated(step.inside.unit)}</p>`}
   </li>`)}</ol>`;
 }
 
@@ -48,7 +49,7 @@ export function FilesSaid({ files }) {
   if (!files.length) return null;
   return html`<ul class="list">${files.map((each) => html`<li key=${each.name}>
     <span class=${`mark ${each.recording ? '' : 'out'}`}>${t(each.recording ? 'recordings.known' : 'recordings.unusable')}</span>
-    <span class="grow"><b>${each.name}</b> <span class="soft">${each.said}</span></span></li>`)}</ul>`;
+    <span class="grow"><b>${each.name}</b> <span class="soft">${translated(each.said)}</span></span></li>`)}</ul>`;
 }
 
 const MARKS = { good: 'good', look: 'look', 'leave out': 'out' };
@@ -65,7 +66,7 @@ export function Came({ work, go }) {
     ${work.clips > 0 && html`<div><button class="primary" onClick=${() => go('transcript')}>${t('recordings.totranscript')}</button></div>`}
     ${work.problems.length > 0 && html`<details open=${!work.clips}><summary>${t('recordings.problems', { n: number(work.problems.length + work.more_problems) })}</summary>
       <ul class="list small-text">${work.problems.map((each, index) => html`<li key=${index}>
-        <b>${each.file}${each.number ? `, ${t('recordings.line', { n: each.number })}` : ''}</b><span class="grow">${each.sentence}</span></li>`)}</ul>
+        <b>${each.file}${each.number ? `, ${t('recordings.line', { n: each.number })}` : ''}</b><span class="grow">${translated(each.sentence)}</span></li>`)}</ul>
     </details>`}
     <${FilesSaid} files=${work.files} />
   </div>`;

@@ -5,6 +5,7 @@ import { Chart } from '../../parts/chart.js';
 import { Gauge, Key } from '../../parts/gauge.js';
 import { useLive } from '../../parts/live.js';
 import { Waiting } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { duration, number, t } from '../../parts/words.js';
 
 const HISTORY_MS = 5000;
@@ -22,13 +23,13 @@ export function Dashboard() {
   if (!data) return html`<section class="card stack"><h2>${t('system.gpus')}</h2><${Waiting} error=${error} /></section>`;
   const cards = data.cards ?? [];
   return html`<section class="stack" aria-label=${t('system.gpus')}>
-    ${data.spills.map((each) => html`<div class="spill" role="alert" key=${each.job}><b>${each.title}</b> ${each.text}</div>`)}
+    ${data.spills.map((each) => html`<div class="spill" role="alert" key=${each.job}><b>${translated(each.title)}</b> ${translated(each.text)}</div>`)}
     <div class="cards">
       ${cards.map((card, at) => html`<${Card} key=${`${at} ${card.name}`} card=${card} lines=${hour?.cards[card.index]} />`)}
       ${(data.gone ?? []).map((card) => html`<${Gone} key=${`gone ${card.index}`} card=${card} />`)}
       ${data.computer && html`<${Computer} computer=${data.computer} lines=${hour?.computer} />`}
     </div>
-    ${(data.problem || cards.length === 0) && html`<p class="soft">${data.problem} ${cards.length === 0 && t('system.nogpu')}</p>`}
+    ${(data.problem || cards.length === 0) && html`<p class="soft">${translated(data.problem)} ${cards.length === 0 && t('system.nogpu')}</p>`}
     ${data.driver && html`<p class="why">${t('system.driver', { driver: data.driver, cuda: data.cuda ?? t('system.unknown') })}</p>`}
   </section>`;
 }
@@ -46,7 +47,7 @@ function Card({ card, lines }) {
     <${Key} parts=${[...parts, { kind: 'free', name: t('system.free'), value: card.free_mib }]} write=${inGb} />
     ${card.used_mib != null && card.shares?.others == null && card.notes.length === 0 && html`<p class="why">${t('system.whose.unknown')}</p>`}
     <${Facts} facts=${factsOf(card)} />
-    ${card.notes.map((each) => html`<p class="why" key=${each}>${each}</p>`)}
+    ${card.notes.map((each) => html`<p class="why" key=${each}>${translated(each)}</p>`)}
     ${lines && html`<${Hour} label=${t('system.hour.gpu', { n: card.index })}
       series=${[line('used', t('system.memory'), lines.used, card.total_mib), line('busy', t('system.busy'), lines.busy, 100)]} />`}
   </div>`;
@@ -80,7 +81,7 @@ const Facts = ({ facts }) => html`<dl class="facts">
   ${facts.map(([name, value]) => html`<div key=${name} class=${['traffic', 'disk'].includes(name) ? 'wide' : ''}><dt>${t(`system.${name}`)}</dt><dd>${value}</dd></div>`)}
 </dl>`;
 
-const Gone = ({ card }) => html`<div class="card stack"><h2>${nameOf(card)}</h2><p class="mark out">${card.problem}</p></div>`;
+const Gone = ({ card }) => html`<div class="card stack"><h2>${nameOf(card)}</h2><p class="mark out">${translated(card.problem)}</p></div>`;
 
 function Computer({ computer, lines }) {
   const ram = computer.ram_mib == null || computer.ram_free_mib == null ? null : computer.ram_mib - computer.ram_free_mib;

@@ -4,6 +4,7 @@ import { html } from '../../vendor/preact.js';
 import { call, fileUrl } from '../../parts/api.js';
 import { useLive } from '../../parts/live.js';
 import { Act } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { t, when } from '../../parts/words.js';
 
 const SIGNS = { ok: '✓', note: '·', problem: '✗' };
@@ -17,11 +18,11 @@ export function Doctor() {
     <div class="row"><h2 class="grow">${t('system.doctor')}</h2>
       <${Act} class="small" disabled=${data?.busy} run=${() => call('system.check').then(again)}>${t('system.doctor.check')}<//></div>
     <p class="why" role="status">${data?.busy ? t('system.doctor.checking') : data?.at ? `${verdict} ${t('system.doctor.at', { when: when(data.at) })}` : t('system.doctor.why')}</p>
-    ${data?.problem && html`<p class="mark out">${data.problem}</p>`}
+    ${data?.problem && html`<p class="mark out">${translated(data.problem)}</p>`}
     <ul class="checks">${found.map((each, at) => html`<li key=${`${at} ${each.name}`}>
       <span class=${each.verdict}><span aria-hidden="true">${SIGNS[each.verdict]}</span><span class="hidden">${t(`system.doctor.sign.${each.verdict}`)}</span></span>
-      <b>${each.name}</b>
-      <div>${each.found}${each.verdict !== 'ok' && each.fix && html`<p class="why">${each.fix}</p>`}</div></li>`)}</ul>
+      <b>${translated(each.name)}</b>
+      <div>${translated(each.found)}${each.verdict !== 'ok' && each.fix && html`<p class="why">${translated(each.fix)}</p>`}</div></li>`)}</ul>
     <div><a class="button" href=${fileUrl('system.diagnostics')} download>${t('system.doctor.pack')}</a></div>
     <p class="why">${t('system.doctor.pack.why')}</p>
   </section>`;

@@ -5,6 +5,7 @@ import { call } from '../../parts/api.js';
 import { Work } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, Dialog, Waiting, note } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { t, when } from '../../parts/words.js';
 
 const LIST_MS = 1500;
@@ -26,14 +27,14 @@ export function Jobs({ again }) {
       <div class="row">
         ${job.state === 'waiting' && html`<${Act} class="small" run=${() => call('jobs.move', { job: job.id, direction: 'up' }).then(changed)}>${t('system.jobs.earlier')}<//>
           <${Act} class="small" run=${() => call('jobs.move', { job: job.id, direction: 'down' }).then(changed)}>${t('system.jobs.later')}<//>`}
-        <button class="small" onClick=${() => setShown(job.id)}>${t('system.jobs.details')}<span class="hidden"> ${job.title}</span></button>
+        <button class="small" onClick=${() => setShown(job.id)}>${t('system.jobs.details')}<span class="hidden"> ${translated(job.title)}</span></button>
       </div></div>`)}
     ${ended.length > 0 && html`<h3>${t('system.jobs.ended')}</h3>
       <ul class="list system-list">${(all ? ended : ended.slice(0, SHOWN)).map((job) => html`<li key=${job.id}>
-        <div class="grow"><b>${job.title}</b> <span class=${`mark ${markOf(job)}`}>${job.words}</span>
-          <p class="why">${job.line}</p></div>
+        <div class="grow"><b>${translated(job.title)}</b> <span class=${`mark ${markOf(job)}`}>${translated(job.words)}</span>
+          <p class="why">${translated(job.line)}</p></div>
         <span class="soft small-text">${when(job.queued_at)}</span>
-        <button class="small" onClick=${() => setShown(job.id)}>${t('system.jobs.details')}<span class="hidden"> ${job.title}</span></button>
+        <button class="small" onClick=${() => setShown(job.id)}>${t('system.jobs.details')}<span class="hidden"> ${translated(job.title)}</span></button>
       </li>`)}</ul>
       ${ended.length > SHOWN && html`<div><button class="small" aria-expanded=${all} onClick=${() => setAll(!all)}>${t(all ? 'system.jobs.fewer' : 'system.jobs.all', { n: ended.length })}</button></div>`}`}
     ${shown && html`<${Details} id=${shown} onClose=${() => setShown(null)} />`}
@@ -48,10 +49,10 @@ function Details({ id, onClose }) {
     await navigator.clipboard.writeText(job.command);
     note(t('system.jobs.copied'));
   };
-  return html`<${Dialog} title=${job?.title ?? t('system.jobs.details')} onClose=${onClose}>
+  return html`<${Dialog} title=${job ? translated(job.title) : t('system.jobs.details')} onClose=${onClose}>
     ${error && html`<p class="soft">${error.what} ${error.fix}</p>`}
     ${job && html`<div class="stack">
-      <p><span class=${`mark ${job.state === 'ended' ? markOf(job) : ''}`}>${job.words}</span> ${job.line}</p>
+      <p><span class=${`mark ${job.state === 'ended' ? markOf(job) : ''}`}>${translated(job.words)}</span> ${translated(job.line)}</p>
       ${job.first_cause && html`<div><h3>${t('system.jobs.first')}</h3><p><code>${job.first_cause}</code></p></div>`}
       <div class="stack"><div class="row"><h3 class="grow">${t('system.jobs.command')}</h3><${Act} class="small" run=${copy}>${t('system.jobs.copy')}<//></div>
         <pre tabindex="0" aria-label=${t('system.jobs.command')}>${job.command}</pre></div>

@@ -5,6 +5,7 @@ import { call } from '../../parts/api.js';
 import { Work, atWork } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, Dialog, asked, note } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { size, t } from '../../parts/words.js';
 
 const MB = 1e6;
@@ -46,14 +47,14 @@ function Model({ each, isOffline, again, loading }) {
   };
   return html`<li>
     <div class="grow"><b>${titleOf(each)}</b> ${each.here && html`<span class="mark good">${t(each.folder ? 'system.models.here' : 'system.models.ships')}</span>`}
-      ${each.problem && html`<span class="mark out">${each.problem}</span>`}
-      <p class="why">${each.about} ${t('system.models.licence', { licence: each.licence })}</p></div>
+      ${each.problem && html`<span class="mark out">${translated(each.problem)}</span>`}
+      <p class="why">${translated(each.about)} ${t('system.models.licence', { licence: translated(each.licence) })}</p></div>
     <span class="size">${each.mb ? size(each.mb * MB) : ''}</span>
     ${!each.here && html`<${Act} class="small" disabled=${isOffline || fetching} run=${async () => (each.kind === 'base' ? setAgreeing(true) : get(false))}>
       ${t(each.partly ? 'system.models.goon' : 'system.models.get')}<span class="hidden"> ${titleOf(each)}</span><//>`}
     ${(each.here || each.problem) && each.folder && html`<${Act} class="small danger" run=${remove}>${t('system.models.delete')}<span class="hidden"> ${titleOf(each)}</span><//>`}
     ${agreeing && html`<${Dialog} title=${titleOf(each)} onClose=${() => setAgreeing(false)}>
-      <p>${t('system.models.agree.ask', { licence: each.licence, size: size(each.mb * MB) })}</p>
+      <p>${t('system.models.agree.ask', { licence: translated(each.licence), size: size(each.mb * MB) })}</p>
       <div class="row end"><${Act} class="primary" run=${() => get(true)}>${t('system.models.agree')}<//></div>
     <//>`}
   </li>`;

@@ -4,6 +4,7 @@ import { html, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { useLive } from '../../parts/live.js';
 import { Act, asked, note } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { size, t, when } from '../../parts/words.js';
 
 const KINDS = ['voice', 'run', 'project', 'model', 'job', 'cache', 'other'];
@@ -18,7 +19,7 @@ export function Room() {
     <div class="row"><h2 class="grow">${t('system.room')}</h2>
       <${Act} class="small" disabled=${data?.busy} run=${() => call('system.measure').then(again)}>${t('system.room.measure')}<//></div>
     <p class="why">${data?.busy || !found ? t('system.room.measuring') : t('system.room.at', { when: when(data.at), size: size(found.bytes) })}</p>
-    ${data?.problem && html`<p class="mark out">${data.problem}</p>`}
+    ${data?.problem && html`<p class="mark out">${translated(data.problem)}</p>`}
     ${found && html`<${Kinds} found=${found} />
       <${Freeable} found=${found} again=${again} />
       <h3>${t('system.room.largest')}</h3>

@@ -5,6 +5,7 @@ import { call } from '../../parts/api.js';
 import { Bar } from '../../parts/jobs.js';
 import { Act, Dialog } from '../../parts/notes.js';
 import { Typed } from '../../parts/typed.js';
+import { translated } from '../../parts/translated.js';
 import { number, size, t } from '../../parts/words.js';
 
 /** The engine to begin with: one that can learn at once, the main one before the small one. */
@@ -27,13 +28,13 @@ function Engine({ engine, isChosen, choose, look }) {
   const [first] = engine.bases;
   return html`<div class=${isChosen ? 'engine on' : 'engine'}>
     <label class="inline"><input type="radio" name="engine" checked=${isChosen} onChange=${choose} /><b>${engine.title}</b></label>
-    <p>${engine.about}</p>
-    ${engine.problem && html`<p class="mark look">${engine.problem.what} ${engine.problem.fix}</p>`}
+    <p>${translated(engine.about)}</p>
+    ${engine.problem && html`<p class="mark look">${translated(engine.problem.what)} ${translated(engine.problem.fix)}</p>`}
     <ul class="facts small-text soft">
       <li>${t('train.languages', { n: number(engine.languages.length), names: engine.languages.join(', ') })}</li>
       <li>${t('train.clips', { low: number(engine.clips[0], 1), high: number(engine.clips[1], 1) })}</li>
-      <li>${t('train.licence', { code: engine.licence })}</li>
-      ${engine.bases.map((base) => html`<li key=${base.name}>${t('train.base.licence', { name: base.name, licence: base.licence })}</li>`)}
+      <li>${t('train.licence', { code: translated(engine.licence) })}</li>
+      ${engine.bases.map((base) => html`<li key=${base.name}>${t('train.base.licence', { name: base.name, licence: translated(base.licence) })}</li>`)}
     </ul>
     ${engine.bases.map((base) => html`<${Here} key=${base.name} engine=${engine} base=${base} look=${look} />`)}
     ${!first && html`<p class="soft">${t('train.base.named')}</p>`}
@@ -46,7 +47,7 @@ function Here({ engine, base, look }) {
   const job = base.job;
   if (base.here) return html`<p class="small-text"><span class="mark good">${t('train.base.here')}</span></p>`;
   if (job && job.state !== 'ended') {
-    return html`<div class="work"><${Bar} share=${job.share} label=${job.title} /><p class="soft small-text">${job.line || job.words}</p>
+    return html`<div class="work"><${Bar} share=${job.share} label=${translated(job.title)} /><p class="soft small-text">${translated(job.line || job.words)}</p>
       <${Act} class="small" run=${() => call('jobs.stop', { job: job.id }).then(look)}>${t('train.base.stop')}<//></div>`;
   }
   if (!base.download_mb) return html`<p class="small-text soft">${t('train.base.named')}</p>`;
@@ -55,11 +56,11 @@ function Here({ engine, base, look }) {
     ask(false);
     look();
   };
-  return html`<div class="row small-text"><span class="mark look">${base.problem || t('train.base.missing')}</span>
+  return html`<div class="row small-text"><span class="mark look">${translated(base.problem) || t('train.base.missing')}</span>
     <button class="small" onClick=${() => ask(true)}>${t('train.base.download', { size: size(base.download_mb * 1e6) })}</button>
-    ${job && job.cause !== 'stopped' && html`<p class="mark out">${job.line}</p>`}
+    ${job && job.cause !== 'stopped' && html`<p class="mark out">${translated(job.line)}</p>`}
     ${isAsked && html`<${Dialog} title=${t('train.base.agree', { name: engine.title })} onClose=${() => ask(false)}>
-      <div class="stack"><p>${base.licence}</p><p class="soft">${t('train.base.fetched', { size: size(base.download_mb * 1e6) })}</p>
+      <div class="stack"><p>${translated(base.licence)}</p><p class="soft">${t('train.base.fetched', { size: size(base.download_mb * 1e6) })}</p>
       <div class="row end"><${Act} class="primary" run=${fetch}>${t('train.base.agreed')}<//></div></div><//>`}</div>`;
 }
 

@@ -6,6 +6,7 @@ import { Chart } from '../../parts/chart.js';
 import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, Waiting, note } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { clock, duration, number, t } from '../../parts/words.js';
 import { Command } from './command.js';
 import { Listen } from './listen.js';
@@ -16,7 +17,7 @@ export function Going({ run, project, go, goOn, again }) {
   if (!data) return html`<section class="card stack"><h2>${run.name}</h2><${Waiting} error=${error} /></section>`;
   return html`<section class="two going" aria-label=${t('train.going', { name: data.name })}>
     <div class="card stack">
-      <div class="row"><h2 class="grow">${data.name}</h2><span class=${mark(data.state)} role="status">${data.words}</span></div>
+      <div class="row"><h2 class="grow">${data.name}</h2><span class=${mark(data.state)} role="status">${translated(data.words)}</span></div>
       <${Ways} data=${data} go=${go} goOn=${goOn} again=${again} />
       <${Ended} data=${data} />
       <${Far} data=${data} />
@@ -57,7 +58,7 @@ function Ways({ data, go, goOn, again }) {
 function Ended({ data }) {
   const ended = data.ended;
   if (!ended || ended.cause === 'finished') return null;
-  return html`<div class=${data.state === 'failed' ? 'said bad' : 'said'}><p>${ended.what} ${ended.fix}</p>
+  return html`<div class=${data.state === 'failed' ? 'said bad' : 'said'}><p>${translated(ended.what)} ${translated(ended.fix)}</p>
     ${data.ways.includes('lighter') && html`<p class="why">${t('train.lighter.why')}</p>`}
     ${ended.first_cause && html`<p class="why">${t('train.first', { error: ended.first_cause })}</p>`}</div>`;
 }
@@ -66,7 +67,7 @@ function Far({ data }) {
   const { progress, now } = data;
   if (!['running', 'stopping'].includes(data.state)) return data.total ? html`<p class="soft">${t('train.step', { step: number(data.step), total: number(data.total) })}</p>` : null;
   const left = now?.seconds_left != null ? ` · ${t('train.left', { time: duration(now.seconds_left) })}` : '';
-  const line = now && data.step ? `${t('train.step', { step: number(data.step), total: number(data.total) })}${left}` : progress?.line || t('train.preparing');
+  const line = now && data.step ? `${t('train.step', { step: number(data.step), total: number(data.total) })}${left}` : translated(progress?.line) || t('train.preparing');
   return html`<div class="work"><${Bar} share=${data.total ? data.step / data.total : progress?.share} label=${data.name} /><p>${line}</p></div>`;
 }
 
@@ -139,7 +140,7 @@ function Behind({ data }) {
   return html`<div class="stack">
     <details><summary>${t('train.chosen')}</summary><ul class="facts why">
       ${data.continues && html`<li>${t('train.continues', { name: data.continues })}</li>`}
-      ${reasons.map((each) => html`<li key=${each}>${each}</li>`)}
+      ${reasons.map((each) => html`<li key=${each}>${translated(each)}</li>`)}
       ${settings.map(([name, value]) => html`<li key=${name}><code>${name} ${String(value)}</code></li>`)}</ul></details>
     <${Log} run=${data.id} />
     ${data.command && html`<${Command} text=${data.command} label=${t('train.command.ran')} />`}

@@ -5,6 +5,7 @@ import { call, fileUrl } from '../../parts/api.js';
 import { Player } from '../../parts/compare.js';
 import { doing } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
+import { translated } from '../../parts/translated.js';
 import { clock, number, t } from '../../parts/words.js';
 
 const SHOWN = 4;
@@ -32,8 +33,8 @@ export function Listen({ data, go }) {
 
 function Best({ data }) {
   const { step, why } = data.best;
-  return html`${step != null && html`<p><b>${step === 0 ? t('train.best.base') : t('train.best', { step: number(step) })}</b> <span class="soft">${why}</span></p>`}
-    ${data.advice && html`<p class="said">${data.advice}</p>`}`;
+  return html`${step != null && html`<p><b>${step === 0 ? t('train.best.base') : t('train.best', { step: number(step) })}</b> <span class="soft">${translated(why)}</span></p>`}
+    ${data.advice && html`<p class="said">${translated(data.advice)}</p>`}`;
 }
 
 /** One sentence across checkpoints, the newest first; the base stays in sight. */

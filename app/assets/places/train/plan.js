@@ -6,6 +6,7 @@ import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act } from '../../parts/notes.js';
 import { Typed } from '../../parts/typed.js';
+import { translated } from '../../parts/translated.js';
 import { duration, number, t } from '../../parts/words.js';
 import { Command } from './command.js';
 
@@ -67,7 +68,7 @@ export function Plan({ project, engine, wish, change, children }) {
       <${Memory} plan=${shown} />
       <${Choices} plan=${shown} engine=${engine} wish=${wish} change=${change} train=${train} />
       <${Length} plan=${shown} wish=${wish} />
-      <details open><summary>${t('train.reasons')}</summary><ul class="facts why">${shown.reasons.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details>
+      <details open><summary>${t('train.reasons')}</summary><ul class="facts why">${shown.reasons.map((each) => html`<li key=${each}>${translated(each)}</li>`)}</ul></details>
     </div>`}
     <${OtherCard} wish=${wish} change=${change} shown=${shown} />
     ${children}
@@ -83,12 +84,12 @@ function Fits({ plan }) {
 
 function State({ plan, shown, ask }) {
   if (plan?.state === 'refused' || plan?.state === 'failed') {
-    return html`<p class="mark look">${plan.problem.what} ${plan.problem.fix}</p>
+    return html`<p class="mark look">${translated(plan.problem.what)} ${translated(plan.problem.fix)}</p>
       ${plan.state === 'failed' && html`<div><${Act} class="small" run=${ask}>${t('train.plan.again')}<//></div>`}`;
   }
   if (plan?.state === 'working' || plan?.state === 'none') {
     return html`<div class="work"><${Bar} share=${null} label=${t('train.plan.working')} /><p class="soft small-text" role="status">
-      ${plan.job?.state === 'waiting' ? t('train.plan.waiting') : t('train.plan.working')} ${plan.job?.line ?? ''}</p></div>`;
+      ${plan.job?.state === 'waiting' ? t('train.plan.waiting') : t('train.plan.working')} ${translated(plan.job?.line ?? '')}</p></div>`;
   }
   return shown?.estimate ? html`<p class="why">${t('train.estimate')}</p>` : null;
 }
@@ -107,7 +108,7 @@ function Memory({ plan }) {
     </div>
     <p class="key">${PARTS.map((name, at) => parts[name] > 0 && html`<span><i style=${{ background: `var(--part-${at + 1})` }}></i>${t(name === 'others' && plan.on === 'computer' ? 'train.part.program' : `train.part.${name}`)} ${memory(parts[name])}</span>`)}
       <span>${free >= 0 ? t('train.part.free', { free: memory(free), all: memory(room.free_mb) }) : t('train.part.over', { all: memory(room.free_mb) })}</span></p>
-    ${plan.peak && html`<p class="why">${t('train.peak', { when: plan.peak, kept: memory(room.headroom_mb) })}</p>`}
+    ${plan.peak && html`<p class="why">${t('train.peak', { when: translated(plan.peak), kept: memory(room.headroom_mb) })}</p>`}
   </div>`;
 }
 
@@ -147,7 +148,7 @@ function Choices({ plan, engine, wish, change, train }) {
         <span class="why">${t('train.lora.why')}</span></label>`}
     </div>
     ${plan.rates.map((each) => html`<p key=${each.rule} class="row why"><button class="small" onClick=${() => train('learning_rate', each.rate)}>${t('train.rate.take', { rate: each.rate.toPrecision(2) })}</button>
-      <span class="grow">${each.rule}: ${each.reason}.</span></p>`)}
+      <span class="grow">${t('train.rate.rule', { rule: translated(each.rule), reason: translated(each.reason) })}</span></p>`)}
   </div>`;
 }
 

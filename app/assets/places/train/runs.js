@@ -6,6 +6,7 @@ import { Chart, kindOf } from '../../parts/chart.js';
 import { isAtWork } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, Dialog, Waiting, note } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { number, t, when } from '../../parts/words.js';
 
 const MOST = 6;
@@ -41,7 +42,7 @@ export function Runs({ data, run, choose, again }) {
 function line(run) {
   const far = run.total ? t('train.step', { step: number(run.step), total: number(run.total) }) : '';
   const place = run.place ? t('train.place.short', { n: number(run.place) }) : '';
-  return [run.words, far, place, run.engine, t('train.version.short', { n: run.version }), when(run.started_at)].filter(Boolean).join(' · ');
+  return [translated(run.words), far, place, run.engine, t('train.version.short', { n: run.version }), when(run.started_at)].filter(Boolean).join(' · ');
 }
 
 /** Curves over each other, and where the settings differ. */

@@ -5,6 +5,7 @@ import { call } from '../../parts/api.js';
 import { Act } from '../../parts/notes.js';
 import { usePlaying } from '../../parts/player.js';
 import { Wave } from '../../parts/wave.js';
+import { translated } from '../../parts/translated.js';
 import { clock, number, t } from '../../parts/words.js';
 import * as deeds from './deeds.js';
 import { useEditor } from './editor.js';
@@ -108,8 +109,8 @@ function Why({ editor, clip, detail }) {
   const other = detail?.heard && detail.heard.trim() !== clip.text.trim() ? detail.heard : '';
   if (clip.included && !reasons.length && !ways.length && !other) return null;
   return html`<div class="stack why-card">
-    ${!clip.included && html`<p><b>${t('transcript.leftout')}</b> ${reasons[0] ?? ''}</p>`}
-    ${clip.included && reasons.length > 0 && html`<ul class="reasons">${reasons.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
+    ${!clip.included && html`<p><b>${t('transcript.leftout')}</b> ${translated(reasons[0] ?? '')}</p>`}
+    ${clip.included && reasons.length > 0 && html`<ul class="reasons">${reasons.map((each) => html`<li key=${each}>${translated(each)}</li>`)}</ul>`}
     ${other && html`<p class="small-text"><span class="soft">${t('transcript.heard')}</span> ${other}</p>`}
     ${ways.length > 0 && html`<div class="row">${ways.map(([name, run]) => html`<${Act} key=${name} class="small" run=${run}>${t(`transcript.remedy.${name}`)}<//>`)}</div>`}
   </div>`;

@@ -1,6 +1,7 @@
 // What a person does with clips, for keys and buttons alike.
 
 import { note, problem } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { t } from '../../parts/words.js';
 import { heardSecond } from './sound.js';
 import { wordAt, wordInText } from './detail.js';
@@ -76,7 +77,7 @@ async function turn(editor, name) {
     const changed = editor.order.find((id) => before.get(id) !== editor.clips.get(id).revision);
     if (changed != null && !editor.shown.includes(changed)) editor.choose({ group: 'all', check: '', search: '', recording: '' });
     if (changed != null) editor.select(changed, false, false);
-    note(t(`transcript.turned.${name}`, { what: done.label }));
+    note(t(`transcript.turned.${name}`, { what: translated(done.label) }));
   }
 }
 

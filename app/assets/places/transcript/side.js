@@ -4,6 +4,7 @@ import { html, useCallback, useEffect, useMemo, useState } from '../../vendor/pr
 import { call, fileUrl, upload } from '../../parts/api.js';
 import { Work, atWork } from '../../parts/jobs.js';
 import { Act, doing, note, problem } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { number, size, t, when } from '../../parts/words.js';
 import { useEditor } from './editor.js';
 
@@ -34,7 +35,7 @@ export function Lengths({ editor, summary }) {
     <div class="row"><span><span class="number">${number(seconds / 60, 1)}</span> ${t('transcript.minutes')}</span>
       <span><span class="number">${number(lengths.length)}</span> ${t('transcript.clips')}</span>
       ${summary && html`<span><span class="number">${number(summary.words)}</span> ${t('transcript.words')}</span>`}</div>
-    ${summary && lengths.length > 0 && html`<p class="why">${summary.advice}</p>`}
+    ${summary && lengths.length > 0 && html`<p class="why">${translated(summary.advice)}</p>`}
     <${Marks} counts=${counts} total=${order.length} />
     <h3>${t('transcript.lengths')}</h3>
     <${Histogram} lengths=${lengths} />
@@ -80,9 +81,9 @@ export function Datasets({ editor, summary, look, jobs, go }) {
     ${versions.length === 0 && html`<p class="soft">${t('transcript.datasets.none')}</p>`}
     <ul class="list">${versions.map((each) => html`<li key=${each.number}>
       <span class="grow"><b>${t('transcript.dataset', { n: each.number })}</b> <span class="soft small-text">${t('transcript.dataset.facts', { clips: number(each.train + each.check), minutes: number(each.minutes, 1), check: number(each.check) })} · ${when(each.at)}</span>
-        ${each.changed && html`<span class="why block">${t('transcript.dataset.changed', { what: each.changed })}</span>`}</span>
+        ${each.changed && html`<span class="why block">${t('transcript.dataset.changed', { what: translated(each.changed) })}</span>`}</span>
       <${Act} class="small" run=${() => pack(each.number)}>${t('transcript.export', { n: each.number })}<//></li>`)}</ul>
-    ${versions.length > 0 && html`<p class="why">${summary.since ? t('transcript.since', { what: summary.since }) : t('transcript.nothingsince')}</p>
+    ${versions.length > 0 && html`<p class="why">${summary.since ? t('transcript.since', { what: translated(summary.since) }) : t('transcript.nothingsince')}</p>
       <div class="row bottom"><label>${t('transcript.format')}<select value=${chosen.format} onChange=${set('format')}>${summary.formats.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
         <label>${t('transcript.audio')}<select value=${chosen.audio} onChange=${set('audio')}>${summary.audio.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
         <button class="small" onClick=${() => go('train')}>${t('transcript.totrain')}</button></div>`}

@@ -6,6 +6,7 @@ import { Work } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, Waiting, asked } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
+import { translated } from '../../parts/translated.js';
 import { clock, number, t, when } from '../../parts/words.js';
 import { Format } from './speak.js';
 import { Going, Lines, useSpeaking } from './speaking.js';
@@ -60,7 +61,7 @@ function Opened({ id, all, setOpened, again }) {
     if (made) setOpened(made);
   };
   const earlier = all.find((each) => each.id === data.before);
-  const settings = Object.entries(data.manners).map(([name, value]) => `${name.replaceAll('_', ' ')} ${number(value, 2)}`);
+  const settings = Object.entries(data.manners).map(([name, value]) => `${translated(name.replaceAll('_', ' '))} ${number(value, 2)}`);
   const save = fileUrl('voices.kept.save', { id, kind, ...(lufs == null ? { as_spoken: 1 } : { lufs }) });
   return html`<div class="opened stack">
     ${settings.length > 0 && html`<p class="why">${settings.join(' · ')}</p>`}
@@ -81,12 +82,12 @@ function Script({ script, again }) {
   return html`<li>
     <div class="grow stack"><p><b>${script.name}</b> <span class="soft small-text">${when(script.made)} · ${script.kind}${script.seconds ? ` · ${clock(script.seconds)}` : ''}</span></p>
       ${atWork && html`<${Work} job=${script.job} />`}
-      ${!atWork && !script.files.length && html`<p class="soft">${script.job?.line || script.job?.words || t('voices.script.nothing')}</p>`}
+      ${!atWork && !script.files.length && html`<p class="soft">${translated(script.job?.line || script.job?.words) || t('voices.script.nothing')}</p>`}
       ${script.files.map((name) => html`<div key=${name} class="row"><${Play} url=${fileUrl('voices.script.file', { id: script.id, name })} label=${name} />
         <span class="grow">${name}</span>
         <a class="button" href=${fileUrl('voices.script.file', { id: script.id, name, save: 1 })} download>${t('voices.save')}</a></div>`)}
       ${script.faults.length > 0 && html`<details><summary><span class="mark look">${t('voices.look', { n: script.faults.length })}</span></summary>
-        <ul>${script.faults.map((each) => html`<li>${each}</li>`)}</ul></details>`}
+        <ul>${script.faults.map((each) => html`<li>${translated(each)}</li>`)}</ul></details>`}
     </div>
     ${!atWork && html`<${Act} class="small" run=${() => remove(script.id, again)}>${t('voices.delete')}<//>`}
   </li>`;

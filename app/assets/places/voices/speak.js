@@ -6,6 +6,7 @@ import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, doing, note } from '../../parts/notes.js';
 import { Typed } from '../../parts/typed.js';
+import { translated } from '../../parts/translated.js';
 import { number, t } from '../../parts/words.js';
 import { Going, Lines, useSpeaking } from './speaking.js';
 
@@ -101,7 +102,7 @@ function Manner({ manner, turned, set, unset }) {
   const { name, low, usual, high, own } = manner;
   const step = high - low > 20 ? 1 : 0.05;
   const value = own ?? turned ?? usual;
-  return html`<div><label>${name.replaceAll('_', ' ')}: ${number(value, step < 1 ? 2 : 0)}
+  return html`<div><label>${translated(name.replaceAll('_', ' '))}: ${number(value, step < 1 ? 2 : 0)}
     <${Typed} type="range" min=${low} max=${high} step=${step} value=${value} put=${(moved) => set(Number(moved))} />
     <span class="why">${t('voices.manner.usual', { n: number(usual, step < 1 ? 2 : 0) })}</span></label>
     ${own != null && html`<button class="small" onClick=${unset}>${t('voices.manner.reset')}</button>`}</div>`;

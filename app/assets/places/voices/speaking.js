@@ -5,6 +5,7 @@ import { Play } from '../../parts/player.js';
 import { Speech } from '../../parts/sound.js';
 import { pieces } from '../../parts/sound_stream.js';
 import { Act, problem } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { clock, t } from '../../parts/words.js';
 
 /** Speak, hear it, stop it: {now, begin, stop}; `now` is null while nothing is spoken or heard. */
@@ -64,7 +65,7 @@ export function Lines({ lines, on = -1, sound = null, sayAgain = null, busy = fa
     ${sound && html`<${Play} url=${sound(at)} label=${t('voices.sentence', { n: at + 1 })} />`}
     <div class="grow"><p>${line.text}</p>
       <${ReadAs} line=${line} />
-      ${line.faults.length > 0 && html`<p><span class="mark look">${t('voices.wrong')}</span> <span class="small-text">${line.faults.join(' ')}</span></p>`}
+      ${line.faults.length > 0 && html`<p><span class="mark look">${t('voices.wrong')}</span> <span class="small-text">${line.faults.map(translated).join(' ')}</span></p>`}
     </div>
     ${sayAgain && html`<${Act} class="small" disabled=${busy} aria-label=${t('voices.again.of', { n: at + 1 })} run=${() => sayAgain(at)}>${t('voices.again')}<//>`}
   </li>`)}</ol>`;

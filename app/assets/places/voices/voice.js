@@ -2,8 +2,10 @@
 
 import { html, useState } from '../../vendor/preact.js';
 import { call, fileUrl, upload } from '../../parts/api.js';
+import { labelOf } from '../../parts/form.js';
 import { Act, Dialog, doing, note } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
+import { translated } from '../../parts/translated.js';
 import { number, t, when } from '../../parts/words.js';
 import { Export } from './travel.js';
 import { Picture } from './library.js';
@@ -54,7 +56,7 @@ export function consentWords(voice) {
 function Scores({ voice }) {
   if (!voice.figures.length && voice.scores.check_loss == null) return null;
   return html`<dl class="figures">
-    ${voice.figures.map((each) => html`<div><dt>${each.name}</dt><dd><b>${number(each.value, each.unit ? 1 : 2)}</b> ${each.unit}</dd><dd class="why">${each.meaning}</dd></div>`)}
+    ${voice.figures.map((each) => html`<div><dt>${translated(each.name)}</dt><dd><b>${number(each.value, each.unit ? 1 : 2)}</b> ${translated(each.unit)}</dd><dd class="why">${translated(each.meaning)}</dd></div>`)}
     ${voice.scores.check_loss != null && html`<div><dt>${t('voices.loss')}</dt><dd><b>${number(voice.scores.check_loss, 2)}</b></dd><dd class="why">${t('voices.loss.why')}</dd></div>`}
   </dl>`;
 }
@@ -137,14 +139,14 @@ function Origin({ voice }) {
     ['continues', came.continues],
     ['run', came.run],
     ['step', came.step == null ? '' : number(came.step)],
-    ['why', voice.why],
-    ['licence.base', (voice.licence.base ?? []).join(', ')],
-    ['licence.code', voice.licence.code],
+    ['why', translated(voice.why)],
+    ['licence.base', (voice.licence.base ?? []).map(translated).join(', ')],
+    ['licence.code', translated(voice.licence.code)],
   ].filter(([, value]) => value);
   const settings = Object.entries({ ...voice.settings.train, ...voice.settings.engine });
   return html`<div class="stack"><h3>${t('voices.origin')}</h3>
     <table><tbody>${rows.map(([name, value]) => html`<tr><th scope="row">${t(`voices.origin.${name}`)}</th><td>${value}</td></tr>`)}</tbody></table>
     ${settings.length > 0 && html`<details><summary>${t('voices.origin.settings')}</summary>
-      <table><tbody>${settings.map(([name, value]) => html`<tr><th scope="row">${name.replaceAll('_', ' ')}</th><td>${String(value)}</td></tr>`)}</tbody></table></details>`}
+      <table><tbody>${settings.map(([name, value]) => html`<tr><th scope="row">${labelOf({ name })}</th><td>${String(value)}</td></tr>`)}</tbody></table></details>`}
   </div>`;
 }
