@@ -109,6 +109,14 @@ def say(desk: Desk, voice: str, said: str) -> Streamed:
     return Streamed(_told(recital, lambda kept: kept), recital.stop)
 
 
+def prepare(desk: Desk, voice: str) -> None:
+    """Open a voice for what is being typed, so that its first sentence comes at once."""
+    found = library.find(desk.workspace, voice)
+    where = device.for_speaking(desk.workspace, desk.speaker.pid)
+    language = speak_settings.read(found.folder).language
+    desk.speaker.prepare(found.folder, found.facts, language, where)
+
+
 def again(desk: Desk, id: str, line: int) -> Streamed:
     """Say one sentence of what was spoken again, with another seed, and keep all of it so."""
     old = spoken.find(desk.workspace, id)
@@ -152,5 +160,6 @@ CALLS: dict[str, Call] = {
     "voices.settings": settings,
     "voices.settle": settle,
     "voices.read": read_out,
+    "voices.prepare": prepare,
 }
 STREAMS: dict[str, Call] = {"voices.say": say, "voices.again": again}

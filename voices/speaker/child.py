@@ -88,10 +88,10 @@ class Child:
         """Whether all that it said was heard, and nothing more comes."""
         return self._gone.is_set()
 
-    def say(self, number: int, facts: Mapping[str, Any]) -> Hearing:
-        """Ask for a text; what still comes of an earlier one is dropped."""
+    def ask(self, kind: str, number: int, facts: Mapping[str, Any]) -> Hearing:
+        """Ask for a text, or to open its voice; what still comes of an earlier one is dropped."""
         hearing = self._hearing = Hearing(self, number)
-        self.send(Message("say", {"id": number, **facts}))
+        self.send(Message(kind, {"id": number, **facts}))
         return hearing
 
     def send(self, message: Message) -> None:

@@ -66,7 +66,10 @@ class Child:
             request = self._wanted.get()
             number = int(request.facts["id"])
             try:
-                self._say(number, request.facts)
+                if request.kind == "open":
+                    self._open(request.facts)
+                else:
+                    self._say(number, request.facts)
             except _Cancelled:
                 logger.info("Text %d was broken off", number)
             except StudioError as error:

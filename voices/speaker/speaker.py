@@ -101,7 +101,21 @@ class Speaker:
             "device": device,
             "pace": pace,
         }
-        return Speech(self, self._turns, next(self._numbers), wish)
+        return Speech(self, self._turns, next(self._numbers), "say", wish)
+
+    def prepare(
+        self, voice_folder: Path, facts: Mapping[str, Any], language: str = "", device: str = "cpu"
+    ) -> None:
+        """Open a voice that will be asked for soon, unless a text is being said; wait for nothing."""
+        if not self.busy:
+            wish = {
+                "folder": str(voice_folder),
+                "voice": dict(facts),
+                "language": language,
+                "device": device,
+            }
+            opening = Speech(self, self._turns, next(self._numbers), "open", wish)
+            threading.Thread(target=_let_open, args=(opening,), daemon=True).start()
 
     @property
     def pid(self) -> int | None:
@@ -168,9 +182,11 @@ class Speaker:
 class Speech(Iterator[Piece]):
     """A text that is being said, or waits to be: its pieces, as they come."""
 
-    def __init__(self, speaker: Speaker, turns: Turns, number: int, wish: dict[str, Any]) -> None:
+    def __init__(
+        self, speaker: Speaker, turns: Turns, number: int, kind: str, wish: dict[str, Any]
+    ) -> None:
         self._over = True  # until it stands in the line
-        self._speaker, self._turns, self._number = speaker, turns, number
+        self._speaker, self._turns, self._number, self._kind = speaker, turns, number, kind
         self._wish: dict[str, Any] = wish
         self._hearing: Hearing | None = None
         self._ending = threading.Lock()
@@ -219,7 +235,8 @@ class Speech(Iterator[Piece]):
         with self._ending:  # closed from here on, it is asked for before the next one has its turn
             if self._over:
                 return False
-            self._hearing = child.say(self._number, {**self._wish, "device": child.device})
+            facts = {**self._wish, "device": child.device}
+            self._hearing = child.ask(self._kind, self._number, facts)
         self._wish = {}  # a long text need not stay
         return True
 
@@ -248,6 +265,14 @@ class Speech(Iterator[Piece]):
     def _leave(self) -> None:
         self._speaker.used()
         self._turns.leave(self._ticket)
+
+
+def _let_open(opening: Speech) -> None:
+    try:
+        for _ in opening:
+            pass
+    except StudioError:  # who then speaks is told
+        logger.exception("A voice could not be opened ahead")
 
 
 def _error(facts: Mapping[str, Any]) -> StudioError:

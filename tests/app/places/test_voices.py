@@ -69,7 +69,10 @@ class Speaker:
     pid = None
 
     def __init__(self, dies=False):
-        self.wishes, self.closed, self._dies = [], False, dies
+        self.wishes, self.opened, self.closed, self._dies = [], [], False, dies
+
+    def prepare(self, folder, facts, language, device):
+        self.opened.append((folder, facts["engine"], language))
 
     def say(self, folder, facts, text, language, seed, manners, device, pace):
         self.wishes.append((text, language, seed, manners, pace))
@@ -253,6 +256,15 @@ def test_a_voice_speaks_as_it_was_set_to(desk, voice, speaker):
 
     assert speaker.wishes == [("Hello.", "en", 7, {}, 1.25)]
     assert speaking.settings(desk, voice.id)["chosen"] == chosen
+
+
+def test_a_voice_is_opened_ahead_as_it_will_speak(desk, voice, speaker):
+    speaking.settle(desk, voice.id, {"dial": 0, "pace": 1, "seed": 0, "language": "en", "own": {}})
+
+    speaking.prepare(desk, voice.id)
+
+    found = library.find(desk.workspace, voice.id)
+    assert speaker.opened == [(found.folder, found.facts["engine"], "en")]
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,12 @@ def main():
     wanted, cancelled = queue.SimpleQueue(), set()
     threading.Thread(target=listen, args=(wanted, cancelled), daemon=True).start()
     while True:
-        facts = wanted.get().facts
-        say(facts, lambda facts=facts: facts["id"] in cancelled)
+        message = wanted.get()
+        facts = message.facts
+        if message.kind == "open":
+            open_voice(facts)
+        else:
+            say(facts, lambda facts=facts: facts["id"] in cancelled)
 
 
 def listen(wanted, cancelled):
@@ -59,6 +63,14 @@ def say(facts, stopped):
         level = int(word) / 10 if word.isdecimal() and word.isascii() and len(word) == 1 else 0.1
         tell(Message("sound", {"id": number}, Sound(np.full(SAMPLES, level, np.float32), RATE)))
     tell(Message("done", {"id": number}))
+
+
+def open_voice(facts):
+    if (Path(facts["folder"]) / "broken").exists():
+        fault(facts["id"], "It is broken.", "EngineError")
+    else:
+        (Path(facts["folder"]) / "opened").touch()
+        tell(Message("done", {"id": facts["id"]}))
 
 
 def act(word, folder, stopped):

@@ -74,6 +74,13 @@ def test_the_same_text_seed_and_voice_are_the_same_samples_as_in_a_job(speaker, 
     assert said == [in_a_job, in_a_job]
 
 
+def test_what_is_opened_ahead_is_the_voice_that_then_speaks(speaker, voice):
+    speaker.prepare(*voice)
+    said = sounds(speaker.say(*voice, "Good morning.", seed=1))
+
+    assert sum_of(said) == sum_of(sounds(speaker.say(*voice, "Good morning.", seed=1)))
+
+
 def test_another_seed_says_it_otherwise(speaker, voice):
     said = {sum_of(sounds(speaker.say(*voice, "Good morning.", seed=seed))) for seed in (1, 2)}
 

@@ -51,6 +51,38 @@ def test_a_text_comes_as_sentences_and_their_sounds_in_order(say):
     ]  # fmt: skip
 
 
+def test_a_voice_is_opened_ahead_and_the_text_is_said_by_the_same_process(speaker, say, tmp_path):
+    begun = time.monotonic()
+    speaker.prepare(tmp_path, {})
+    assert time.monotonic() - begun < 0.5
+    soon(lambda: (tmp_path / "opened").exists() and not speaker.busy)
+    opened = speaker.pid
+
+    assert levels(say("1 2")) == [1, 2]
+    assert speaker.pid == opened
+
+
+def test_nothing_is_opened_ahead_while_a_text_is_said(speaker, say, tmp_path):
+    saying = say("1 wait 2")
+    next(saying)
+
+    speaker.prepare(tmp_path, {})
+    (tmp_path / "go").touch()
+
+    assert levels(saying) == [1, 1, 2]
+    assert not (tmp_path / "opened").exists()
+
+
+def test_a_voice_that_cannot_be_opened_ahead_stands_in_nobodys_way(speaker, say, tmp_path, caplog):
+    (tmp_path / "broken").touch()
+
+    speaker.prepare(tmp_path, {})
+    soon(lambda: "could not be opened ahead" in caplog.text)
+
+    assert "It is broken." in caplog.text
+    assert levels(say("3")) == [3]
+
+
 def test_the_process_begins_with_the_first_text_and_stays_for_the_next(speaker, say):
     assert speaker.pid is None
     list(say("1"))

@@ -27,10 +27,12 @@ export function Speak({ voice, setOpened, again }) {
     again();
     if (kept) setOpened(kept);
   };
+  // To open a voice takes seconds, in which a text is typed. What hinders it is said when it speaks.
+  const prepare = () => now || call('voices.prepare', { voice: voice.id }).catch(() => {});
   return html`<section class="card stack" aria-label=${t('voices.speak')}>
     <h2>${t('voices.speak.with', { name: voice.name })}</h2>
     <label>${t('voices.text')}
-      <textarea rows="4" value=${text} onInput=${(event) => type(event.target.value)}></textarea></label>
+      <textarea rows="4" value=${text} onFocus=${prepare} onInput=${(event) => type(event.target.value)}></textarea></label>
     <div class="row">
       ${now
         ? html`<button class="primary" onClick=${stop}>${t('voices.stop')}</button><${Going} now=${now} />`
