@@ -26,6 +26,9 @@ from voices.workspace import Workspace
 
 EDITS = 2_000
 DASHBOARD_SECONDS = 30
+HALF_HOUR = 1_800
+# What is read at first is read once: it is no growth.
+SETTLED_SECONDS = 60
 # Half an hour of a page that asks each second, asked as fast as it is answered.
 ASKED = 1_800
 STARTS = 3
@@ -44,6 +47,7 @@ def measure(settings: Settings, progress: Progress) -> Measured:
             workspace, told, chosen.rounds or screen_survives.RELOADS
         ),
         "memory": measure_memory,
+        "half-hour": measure_half_hour,
         "rival": lambda _, __, told: screen_rival.measure(told),
     }
     found = []
@@ -93,6 +97,38 @@ def measure_dashboard(workspace: Workspace, settings: Settings, progress: Progre
             page.wait_for_timeout(1000)
         held = page.evaluate("window.held")
     return Measured({"dashboard_long_tasks": len(held)}, tuple(f"{each:.0f} ms" for each in held))
+
+
+def measure_half_hour(workspace: Workspace, settings: Settings, progress: Progress) -> Measured:
+    """How much the studio and the page grow in half an hour of System, by the clock."""
+    seconds = settings.rounds or HALF_HOUR
+    port = studios.a_free_port()
+    studio = studios.Studio(workspace.root, port)
+    try:
+        if not studios.wait_for(lambda: answers(port), 30):
+            raise CannotMeasure("the studio did not answer")
+        with chromium() as browser:
+            page = browser.new_page()
+            page.goto(f"http://127.0.0.1:{port}/#/system")
+            page.get_by_role("heading", level=1).wait_for()
+            page.wait_for_timeout(SETTLED_SECONDS * 1000)
+            rss, heap = psutil.Process(studio.pid).memory_info().rss, _heap(page)
+            for _ in progress.through(range(seconds), "seconds of System"):
+                page.wait_for_timeout(1000)
+            grown = psutil.Process(studio.pid).memory_info().rss / rss - 1
+            return Measured(
+                {"half_hour_growth_share": grown, "page_growth_mb": (_heap(page) - heap) / 1e6}
+            )
+    finally:
+        studio.kill()
+        studio.wait()
+
+
+def _heap(page: Any) -> float:
+    """What the page's scripts hold once everything let go of is away, in bytes."""
+    asked = page.context.new_cdp_session(page)
+    asked.send("HeapProfiler.collectGarbage")
+    return float(asked.send("Runtime.getHeapUsage")["usedSize"])
 
 
 def measure_memory(workspace: Workspace, settings: Settings, progress: Progress) -> Measured:
@@ -162,6 +198,10 @@ BENCHMARK = Benchmark(
         *screen_survives.FIGURES,
         Figure("dashboard_long_tasks", "tasks over 50 ms in half a minute of System", "== 0"),
         Figure("rss_growth_share", "over 2,000 edits and 1,800 rounds of System", "<= 0.05"),
+        Figure(
+            "half_hour_growth_share", "of the studio's memory in half an hour of System", "<= 0.05"
+        ),
+        Figure("page_growth_mb", "of what the page's scripts hold in that time"),
         Figure("full_rss_mb", "the studio's memory after that", "<= 450"),
         Figure("rival_start_s", "the same of a page with a gr.Dataframe"),
         Figure("rival_rss_mb", "its memory"),
@@ -170,5 +210,5 @@ BENCHMARK = Benchmark(
         Figure("rival_scroll_frame_ms_p95", "a frame while it is scrolled, 19 of 20"),
     ),
     measure=measure,
-    parts=("start", "editor", "tabs", "dashboard", "survives", "memory", "rival"),
+    parts=("start", "editor", "tabs", "dashboard", "survives", "memory", "half-hour", "rival"),
 )
