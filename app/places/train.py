@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.places import train_engines, train_plan, train_runs, train_sounds
-from app.places.train_plan import wished_in
+from app.places.train_plan import TrainWish, wished_in
 from app.screen.calls import Call
 from app.screen.desk import Desk
 from engines.errors import StudioError
@@ -87,12 +87,12 @@ def _listeners(desk: Desk) -> list[str]:
 # ---- Beginning ----
 
 
-def start(desk: Desk, project: str, wish: dict[str, Any]) -> dict[str, Any]:
+def start(desk: Desk, project: str, wish: TrainWish) -> dict[str, Any]:
     """Begin a training as wished for."""
     item = _item(desk, project)
     engine, wished, number = wished_in(desk, wish)
     folder, job = beginning.begin(desk.workspace, item, engine, wished, number)
-    keep_owner(desk, project, wished.whose, str(wish.get("agreed", "")))
+    keep_owner(desk, project, wished.whose, wish.get("agreed", ""))
     return {"run": folder.id, "job": job.id}
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import engines
 from app.places import train_runs
@@ -25,7 +24,26 @@ from finetune.settings import TrainSettings
 from voices.shelf import Item
 
 
-def plan(desk: Desk, project: str, wish: dict[str, Any], ask: bool = False) -> dict[str, Any]:
+class TrainWish(TypedDict, total=False):
+    """A training as the page wishes for it; what is left out is as advised."""
+
+    engine: str
+    base: str
+    name: str
+    version: int | None
+    continues: str
+    transcriber: str
+    mix: list[str]
+    sentences: list[str]
+    train: dict[str, Any]
+    own: dict[str, Any]
+    whose: str
+    agreed: Literal["", "yes", "no"]
+    gib: float | None
+    capability: str
+
+
+def plan(desk: Desk, project: str, wish: TrainWish, ask: bool = False) -> dict[str, Any]:
     """
     What a training as wished for would take, or the forecast that is being made.
 
@@ -35,9 +53,7 @@ def plan(desk: Desk, project: str, wish: dict[str, Any], ask: bool = False) -> d
     try:
         engine, wished, number = wished_in(desk, wish)
         made, version = beginning.planned(desk.workspace, item, engine, wished, number)
-        forecast = ForecastWish(
-            str(desk.workspace.root), made, _card(wish), int(wish.get("devices", 1))
-        )
+        forecast = ForecastWish(str(desk.workspace.root), made, _card(wish))
     except StudioError as error:
         return {"state": "refused", "problem": {"what": error.what, "fix": error.fix}}
     command = _command(item, engine, wish)
@@ -77,11 +93,14 @@ def _under_way(
     return {"state": "working", "job": train_runs.job_line(job)}
 
 
+_MOST_KNOWN = 100
 _KNOWN: dict[str, replanning.Known | None] = {}
 
 
 def _known(desk: Desk, job: Job, wish: ForecastWish) -> replanning.Known | None:
     """What a forecast measured, read once."""
+    if len(_KNOWN) > _MOST_KNOWN:
+        _KNOWN.clear()
     if job.id not in _KNOWN:
         _KNOWN[job.id] = replanning.known_of(job, wish.plan, desk.workspace.cache)
     return _KNOWN[job.id]
@@ -91,60 +110,58 @@ def _is_good(job: Job) -> bool:
     return job.outcome is not None and job.outcome.cause == "finished"
 
 
-def _card(wish: Mapping[str, Any]) -> Card | None:
+def _card(wish: TrainWish) -> Card | None:
     gib = wish.get("gib")
     if not gib:
         return None
-    if not 1 <= float(gib) <= 1024:
-        raise SettingsError(f"A GPU of {float(gib):g} GiB is not known.", "Choose 1 to 1024.")
-    major, _, minor = str(wish.get("capability") or "8.6").partition(".")
+    if not 1 <= gib <= 1024:
+        raise SettingsError(f"A GPU of {gib:g} GiB is not known.", "Choose 1 to 1024.")
+    major, _, minor = (wish.get("capability") or "8.6").partition(".")
     if not (major.isdecimal() and (minor or "0").isdecimal()):
         raise SettingsError(
             f"{major}.{minor} is no compute capability.",
             "Write it as 8.6; NVIDIA lists them by card.",
         )
-    return Card(float(gib), (int(major), int(minor or 0)))
+    return Card(gib, (int(major), int(minor or 0)))
 
 
-def wished_in(desk: Desk, wish: Mapping[str, Any]) -> tuple[Engine, Wished, int | None]:
+def wished_in(desk: Desk, wish: TrainWish) -> tuple[Engine, Wished, int | None]:
     """What the page sent of a training, checked."""
-    engine = engines.find(str(wish.get("engine", "")))
-    listener, folder = str(wish.get("transcriber", "")), jobs.models_folder(desk.workspace)
-    number = wish.get("version")
+    engine = engines.find(wish.get("engine", ""))
+    listener, folder = wish.get("transcriber", ""), jobs.models_folder(desk.workspace)
     found = Wished(
-        base=str(wish.get("base", "")).strip(),
-        name=str(wish.get("name", "")).strip(),
-        sentences=tuple(str(each) for each in wish.get("sentences", ())),
+        base=wish.get("base", "").strip(),
+        name=wish.get("name", "").strip(),
+        sentences=tuple(wish.get("sentences", ())),
         transcriber=jobs.which_whisper(listener, folder) if listener else "",
-        continues=str(wish.get("continues", "")),
-        mix=tuple(str(each) for each in wish.get("mix", ())),
-        whose=str(wish.get("whose", "")).strip(),
-        agreed=Owner(agreed=str(wish.get("agreed", ""))).agrees,
+        continues=wish.get("continues", ""),
+        mix=tuple(wish.get("mix", ())),
+        whose=wish.get("whose", "").strip(),
+        agreed=Owner(agreed=wish.get("agreed", "")).agrees,
         train=forms.changed(TrainSettings(), wish.get("train", {})),
         engine_settings=asdict(forms.changed(engine.settings(), wish.get("own", {}))),
     )
-    return engine, found, None if number is None else int(number)
+    return engine, found, wish.get("version")
 
 
-def _command(item: Item, engine: Engine, wish: Mapping[str, Any]) -> str:
+def _command(item: Item, engine: Engine, wish: TrainWish) -> str:
     """The same, to be typed."""
     typed = ["launch.py", "train", "--project", item.name, "--engine", engine.name]
-    for option, name in (
-        *(
-            ("--base", "base"),
-            ("--version", "version"),
-            ("--name", "name"),
-            ("--from", "continues"),
-        ),
-        *(("--transcriber", "transcriber"), ("--whose", "whose")),
-    ):
-        if wish.get(name):
-            typed += [option, str(wish[name])]
-    typed += {"yes": ["--agreed"], "no": ["--not-agreed"]}.get(str(wish.get("agreed")), [])
+    given = {
+        "--base": wish.get("base"),
+        "--version": wish.get("version"),
+        "--name": wish.get("name"),
+        "--from": wish.get("continues"),
+        "--transcriber": wish.get("transcriber"),
+        "--whose": wish.get("whose"),
+    }
+    for option, value in given.items():
+        typed += [option, str(value)] if value else []
+    typed += {"yes": ["--agreed"], "no": ["--not-agreed"]}.get(wish.get("agreed", ""), [])
     for other in wish.get("mix", ()):
-        typed += ["--mix", str(other)]
+        typed += ["--mix", other]
     for sentence in wish.get("sentences", ()):
-        typed += ["--sentence", str(sentence)]
+        typed += ["--sentence", sentence]
     for name, value in {**wish.get("train", {}), **wish.get("own", {})}.items():
         typed += ["--set", f"{name}={value}"]
     return shlex.join(typed)

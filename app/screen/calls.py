@@ -14,7 +14,7 @@ import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from engines.errors import SettingsError
 
@@ -54,6 +54,10 @@ def fits(value: Any, wanted: Any) -> bool:
     if kind is tuple:
         is_one = isinstance(value, list) and len(value) == len(inner)
         return is_one and all(map(fits, value, inner))
+    if is_typeddict(wanted):
+        named = get_type_hints(wanted)
+        is_known = isinstance(value, dict) and value.keys() <= named.keys()
+        return is_known and all(fits(each, named[name]) for name, each in value.items())
     if kind is dict:
         return isinstance(value, dict) and all(fits(each, inner[1]) for each in value.values())
     if wanted is float:

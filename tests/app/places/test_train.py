@@ -142,6 +142,25 @@ def test_whose_voice_it_is_is_kept_for_the_project_and_given_to_the_run(ask, wor
     assert (plan.whose, plan.agreed) == ("Ada Lovelace", True)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gib": "much"},
+        {"gib": [1]},
+        {"version": "newest"},
+        {"train": [1]},
+        {"own": "x"},
+        {"mix": "Bea"},
+        {"agreed": "perhaps"},
+        {"devices": {}},
+    ],
+)
+@pytest.mark.parametrize("name", ["train.plan", "train.start"])
+def test_a_wish_that_no_page_sends_is_refused_in_words(ask, ada, wish, name, wrong):
+    with pytest.raises(SettingsError, match="wish cannot be"):
+        ask(name, project=ada, wish={**wish, **wrong})
+
+
 def test_what_cannot_be_planned_is_said_in_place_of_the_plan(ask, ada, wish):
     told = ask("train.plan", project=ada, wish={"engine": "trainee"})
 

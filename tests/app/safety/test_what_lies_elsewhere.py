@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import types
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 from urllib.parse import quote
 
 import pytest
@@ -51,6 +51,8 @@ def fitting(wanted, name, things):
         return [fitting(inner[0], name, things)]
     if kind is tuple:
         return [fitting(each, name, things) for each in inner]
+    if is_typeddict(wanted):
+        return {"engine": "pocket"}
     plain = {str: "x", int: 1, float: 1.0, bool: False}
     return plain[wanted] if wanted in plain else {dict: {}, list: []}.get(kind or wanted)
 
@@ -69,6 +71,8 @@ def with_text(wanted, text):
         return text
     if kind is list:
         return [item] if (item := with_text(inner[0], text)) is not None else None
+    if is_typeddict(wanted):
+        return {name: text for name, inner in get_type_hints(wanted).items() if inner is str}
     if kind is dict:
         return {text: item} if (item := with_text(inner[1], text)) is not None else None
     return text if wanted is object else None

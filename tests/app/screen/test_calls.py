@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 import pytest
 
@@ -40,6 +40,21 @@ def test_arguments_that_fit_are_given_on():
 def test_what_does_not_fit_is_refused_in_words(given, said):
     with pytest.raises(SettingsError, match=said):
         bound(trim, given)
+
+
+class Wish(TypedDict, total=False):
+    name: str
+    gib: float | None
+
+
+@pytest.mark.parametrize("given", [{}, {"name": "Ada"}, {"gib": None, "name": ""}, {"gib": 8}])
+def test_a_wish_may_name_what_it_has(given):
+    assert fits(given, Wish)
+
+
+@pytest.mark.parametrize("given", [None, [], {"gib": "8"}, {"name": 1}, {"x": 1}, {"name": None}])
+def test_a_wish_names_nothing_else_and_of_no_other_kind(given):
+    assert not fits(given, Wish)
 
 
 def test_only_what_is_listed_fits_a_choice():
