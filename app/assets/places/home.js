@@ -4,7 +4,8 @@ import { html, useState } from '../vendor/preact.js';
 import { call } from '../parts/api.js';
 import { Work, atWork } from '../parts/jobs.js';
 import { useLive } from '../parts/live.js';
-import { Act, Dialog, Waiting, note } from '../parts/notes.js';
+import { Bin, Rename, trashed } from '../parts/named.js';
+import { Act, Waiting } from '../parts/notes.js';
 import { t, when } from '../parts/words.js';
 
 export default function Home({ now, project, go, again: frameAgain }) {
@@ -47,13 +48,11 @@ function Projects({ data, project, again, go }) {
     await again();
     go('recordings', made.id);
   };
+  const restore = (each) => call('home.restore', { project: each.id }).then(again);
   const trash = async (each) => {
     await call('home.trash', { project: each.id });
     again();
-    note(t('home.trashed', { name: each.name }), {
-      label: t('home.undo'),
-      run: () => call('home.restore', { project: each.id }).then(again),
-    });
+    trashed(each, () => restore(each));
   };
   return html`<section class="card stack" aria-label=${t('home.projects')}>
     <h2>${t('home.projects')}</h2>
@@ -66,31 +65,13 @@ function Projects({ data, project, again, go }) {
       ${data.projects.map((each) => html`<li key=${each.id} class=${each.id === project?.id ? 'on' : ''}>
         <a class="grow" href=${`#${each.id}/recordings`}>${each.name}</a>
         <span class="soft small-text">${when(each.made)}</span>
-        <button class="small" onClick=${() => setRenamed(each)}>${t('home.rename')}</button>
-        <${Act} class="small" run=${() => trash(each)}>${t('home.trash')}<//>
+        <button class="small" onClick=${() => setRenamed(each)}>${t('named.rename')}</button>
+        <${Act} class="small" run=${() => trash(each)}>${t('named.trash')}<//>
       </li>`)}
     </ul>
-    ${data.trashed.length > 0 && html`<details><summary>${t('home.bin', { n: data.trashed.length })}</summary>
-      <ul class="list">${data.trashed.map((each) => html`<li key=${each.id}><span class="grow">${each.name}</span>
-        <${Act} class="small" run=${() => call('home.restore', { project: each.id }).then(again)}>${t('home.restore')}<//></li>`)}</ul>
-    </details>`}
-    ${renamed && html`<${Rename} item=${renamed} onClose=${() => setRenamed(null)} again=${again} />`}
+    <${Bin} items=${data.trashed} restore=${restore} />
+    ${renamed && html`<${Rename} item=${renamed} onClose=${() => setRenamed(null)} save=${(name) => call('home.rename', { project: renamed.id, name }).then(again)} />`}
   </section>`;
-}
-
-function Rename({ item, onClose, again }) {
-  const [name, setName] = useState(item.name);
-  const save = async () => {
-    await call('home.rename', { project: item.id, name });
-    again();
-    onClose();
-  };
-  return html`<${Dialog} title=${t('home.rename')} onClose=${onClose}>
-    <form class="row bottom" onSubmit=${(event) => event.preventDefault()}>
-      <label class="grow">${t('home.name')}<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
-      <${Act} type="submit" class="primary" run=${save}>${t('home.rename')}<//>
-    </form>
-  <//>`;
 }
 
 function Latest({ voices, go }) {

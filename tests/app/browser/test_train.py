@@ -188,7 +188,7 @@ def test_runs_are_compared_renamed_put_away_and_taken_back(page, running, worksp
 
     row = listed.get_by_role("listitem").filter(has_text="Other")
     row.get_by_role("button", name="Rename").click()
-    page.get_by_label("New name").fill(f"Countess {two.id}")
+    page.get_by_label("Another name").fill(f"Countess {two.id}")
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     row = listed.get_by_role("listitem").filter(has_text="Countess")
     row.get_by_role("button", name="Move to trash").click()

@@ -5,7 +5,8 @@ import { call } from '../../parts/api.js';
 import { Chart, kindOf } from '../../parts/chart.js';
 import { isAtWork } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
-import { Act, Dialog, Waiting, note } from '../../parts/notes.js';
+import { Bin, Rename, trashed } from '../../parts/named.js';
+import { Act, Waiting } from '../../parts/notes.js';
 import { translated } from '../../parts/translated.js';
 import { number, t, when } from '../../parts/words.js';
 
@@ -16,10 +17,11 @@ export function Runs({ data, run, choose, again }) {
   const [renamed, setRenamed] = useState(null);
   const compared = beside.filter((id) => data.runs.some((each) => each.id === id));
   const mark = (id, isOn) => setBeside((before) => (isOn ? [...before, id].slice(-MOST) : before.filter((each) => each !== id)));
+  const restore = (each) => call('train.restore', { run: each.id }).then(again);
   const trash = async (each) => {
     await call('train.trash', { run: each.id });
     again();
-    note(t('train.trashed', { name: each.name }), { label: t('train.restore'), run: () => call('train.restore', { run: each.id }).then(again) });
+    trashed(each, () => restore(each));
   };
   return html`<section class="card stack" aria-label=${t('train.runs')}>
     <h2>${t('train.runs')}</h2>
@@ -27,15 +29,13 @@ export function Runs({ data, run, choose, again }) {
       <input type="checkbox" aria-label=${t('train.compare.with', { name: each.name })} checked=${compared.includes(each.id)} onChange=${(event) => mark(each.id, event.target.checked)} />
       <button class="bare grow name" aria-pressed=${each.id === run?.id} onClick=${() => choose(each.id)}>${each.name}</button>
       <span class="small-text soft">${line(each)}</span>
-      <button class="small" onClick=${() => setRenamed(each)}>${t('train.rename')}</button>
-      ${!isAtWork(each) && html`<${Act} class="small" run=${() => trash(each)}>${t('train.trash')}<//>`}
+      <button class="small" onClick=${() => setRenamed(each)}>${t('named.rename')}</button>
+      ${!isAtWork(each) && html`<${Act} class="small" run=${() => trash(each)}>${t('named.trash')}<//>`}
     </li>`)}</ul>
     ${data.runs.length > 1 && compared.length < 2 && html`<p class="why">${t('train.compare.why')}</p>`}
     ${compared.length > 1 && html`<${Compared} ids=${compared} />`}
-    ${data.trashed.length > 0 && html`<details><summary>${t('train.bin', { n: number(data.trashed.length) })}</summary>
-      <ul class="list">${data.trashed.map((each) => html`<li key=${each.id}><span class="grow">${each.name}</span>
-        <${Act} class="small" run=${() => call('train.restore', { run: each.id }).then(again)}>${t('train.restore')}<//></li>`)}</ul></details>`}
-    ${renamed && html`<${Rename} run=${renamed} onClose=${() => setRenamed(null)} again=${again} />`}
+    <${Bin} items=${data.trashed} restore=${restore} />
+    ${renamed && html`<${Rename} item=${renamed} onClose=${() => setRenamed(null)} save=${(name) => call('train.rename', { run: renamed.id, name }).then(again)} />`}
   </section>`;
 }
 
@@ -71,17 +71,3 @@ function Compared({ ids }) {
 
 /** A name, with a number where another run has the same. */
 const named = (runs, run, at) => (runs.filter((each) => each.name === run.name).length > 1 ? `${run.name} (${at + 1})` : run.name);
-
-function Rename({ run, onClose, again }) {
-  const [name, setName] = useState(run.name);
-  const save = async () => {
-    await call('train.rename', { run: run.id, name });
-    again();
-    onClose();
-  };
-  return html`<${Dialog} title=${t('train.rename')} onClose=${onClose}>
-    <form class="row bottom" onSubmit=${(event) => event.preventDefault()}>
-      <label class="grow">${t('train.newname')}<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
-      <${Act} type="submit" class="primary" run=${save}>${t('train.rename')}<//>
-    </form><//>`;
-}

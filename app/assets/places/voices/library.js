@@ -2,6 +2,7 @@
 
 import { html } from '../../vendor/preact.js';
 import { call, fileUrl } from '../../parts/api.js';
+import { Bin } from '../../parts/named.js';
 import { Act } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
 import { t } from '../../parts/words.js';
@@ -15,10 +16,7 @@ export function Library({ data, chosen, choose, again, search, setSearch, tag, s
     </div>`}
     ${data.voices.length === 0 && html`<p class="soft">${t(data.count ? 'voices.nothing' : 'voices.none')}</p>`}
     <ul class="list shelf">${data.voices.map((each) => html`<${Row} key=${each.id} voice=${each} on=${each.id === chosen} choose=${choose} again=${again} />`)}</ul>
-    ${data.trashed.length > 0 && html`<details><summary>${t('voices.bin', { n: data.trashed.length })}</summary>
-      <ul class="list">${data.trashed.map((each) => html`<li key=${each.id}><span class="grow">${each.name}</span>
-        <${Act} class="small" aria-label=${`${t('voices.restore')}: ${each.name}`} run=${() => call('voices.restore', { voice: each.id }).then(again)}>${t('voices.restore')}<//></li>`)}</ul>
-    </details>`}
+    <${Bin} items=${data.trashed} restore=${(each) => call('voices.restore', { voice: each.id }).then(again)} />
   </section>`;
 }
 

@@ -3,7 +3,8 @@
 import { html, useState } from '../../vendor/preact.js';
 import { call, fileUrl, upload } from '../../parts/api.js';
 import { labelOf } from '../../parts/form.js';
-import { Act, Dialog, doing, note } from '../../parts/notes.js';
+import { Rename, trashed } from '../../parts/named.js';
+import { Act, doing, note } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
 import { translated } from '../../parts/translated.js';
 import { number, t, when } from '../../parts/words.js';
@@ -13,13 +14,11 @@ import { Picture } from './library.js';
 export function Voice({ voice, changed }) {
   const [open, setOpen] = useState('');
   const close = () => setOpen('');
+  const restore = () => call('voices.restore', { voice: voice.id }).then(changed);
   const trash = async () => {
     await call('voices.trash', { voice: voice.id });
     changed();
-    note(t('voices.trashed', { name: voice.name }), {
-      label: t('voices.restore'),
-      run: () => call('voices.restore', { voice: voice.id }).then(changed),
-    });
+    trashed(voice, restore);
   };
   return html`<section class="card stack" aria-label=${voice.name}>
     <div class="row top">
@@ -28,10 +27,10 @@ export function Voice({ voice, changed }) {
         <p class="soft">${[voice.title, voice.language, when(voice.made)].filter(Boolean).join(' · ')}</p>
         <p>${consentWords(voice)}</p></div>
       ${voice.trashed
-        ? html`<${Act} class="primary" run=${() => call('voices.restore', { voice: voice.id }).then(changed)}>${t('voices.restore')}<//>`
+        ? html`<${Act} class="primary" run=${restore}>${t('named.restore')}<//>`
         : html`<div class="row"><button onClick=${() => setOpen('export')}>${t('voices.export')}</button>
-            <button onClick=${() => setOpen('rename')}>${t('voices.rename')}</button>
-            <${Act} run=${trash}>${t('voices.trash')}<//></div>`}
+            <button onClick=${() => setOpen('rename')}>${t('named.rename')}</button>
+            <${Act} run=${trash}>${t('named.trash')}<//></div>`}
     </div>
     <${Scores} voice=${voice} />
     <${Sounds} voice=${voice} />
@@ -42,7 +41,7 @@ export function Voice({ voice, changed }) {
       <${Origin} voice=${voice} />
     </div></details>
     ${open === 'export' && html`<${Export} voice=${voice} onClose=${close} />`}
-    ${open === 'rename' && html`<${Rename} voice=${voice} changed=${changed} onClose=${close} />`}
+    ${open === 'rename' && html`<${Rename} item=${voice} onClose=${close} save=${(name) => call('voices.rename', { voice: voice.id, name }).then(changed)} />`}
   </section>`;
 }
 
@@ -81,21 +80,6 @@ function Tags({ voice, changed }) {
     <label class="inline">${t('voices.newtag')} <input class="short" value=${added} onInput=${(event) => setAdded(event.target.value)} /></label>
     <${Act} type="submit" class="small" disabled=${!added.trim()} run=${give}>${t('voices.tag')}<//>
   </form>`;
-}
-
-function Rename({ voice, changed, onClose }) {
-  const [name, setName] = useState(voice.name);
-  const save = async () => {
-    await call('voices.rename', { voice: voice.id, name });
-    changed();
-    onClose();
-  };
-  return html`<${Dialog} title=${t('voices.rename')} onClose=${onClose}>
-    <form class="row bottom" onSubmit=${(event) => event.preventDefault()}>
-      <label class="grow">${t('voices.name')}<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
-      <${Act} type="submit" class="primary" disabled=${!name.trim()} run=${save}>${t('voices.rename')}<//>
-    </form>
-  <//>`;
 }
 
 function Consent({ voice, changed }) {
