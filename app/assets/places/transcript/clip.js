@@ -79,23 +79,23 @@ function Conflict({ editor, clip }) {
     <p><b>${t('transcript.conflict')}</b></p>
     <div class="even">
       <div class="stack"><span class="why">${t('transcript.conflict.mine')}</span><p>${draft.text}</p>
-        <div><${Act} class="small" run=${() => editor.settle(clip.id, draft.text)}>${t('transcript.conflict.keep')}<//></div></div>
+        <div><${Act} class="small" run=${() => editor.drafts.settle(clip.id, draft.text)}>${t('transcript.conflict.keep')}<//></div></div>
       <div class="stack"><span class="why">${t('transcript.conflict.theirs')}</span><p>${theirs.text}</p>
-        <div><${Act} class="small" run=${() => editor.settle(clip.id, theirs.text)}>${t('transcript.conflict.take')}<//></div></div>
+        <div><${Act} class="small" run=${() => editor.drafts.settle(clip.id, theirs.text)}>${t('transcript.conflict.take')}<//></div></div>
     </div>
     <div class="row bottom"><label class="grow">${t('transcript.conflict.third')}
       <input value=${third} onInput=${(event) => setThird(event.target.value)} /></label>
-      <${Act} class="small" disabled=${!third.trim()} run=${() => editor.settle(clip.id, third.trim())}>${t('transcript.conflict.write')}<//></div>
+      <${Act} class="small" disabled=${!third.trim()} run=${() => editor.drafts.settle(clip.id, third.trim())}>${t('transcript.conflict.write')}<//></div>
   </div>`;
 }
 
 /** What was typed in clips that are gone: it stays to be copied until it is let go. */
 export function Homeless({ editor }) {
-  const ids = useEditor(editor, () => editor.homeless.map((draft) => draft.id).join());
+  const ids = useEditor(editor, () => editor.drafts.homeless.map((draft) => draft.id).join());
   if (!ids) return null;
   return html`<section class="conflict stack" role="alert"><p><b>${t('transcript.gone')}</b></p>
-    ${editor.homeless.map((draft) => html`<div class="row" key=${draft.id}><p class="grow">${draft.text}</p>
-      <button class="small" onClick=${() => editor.drop(draft)}>${t('transcript.gone.letgo')}</button></div>`)}
+    ${editor.drafts.homeless.map((draft) => html`<div class="row" key=${draft.id}><p class="grow">${draft.text}</p>
+      <button class="small" onClick=${() => editor.drafts.drop(draft)}>${t('transcript.gone.letgo')}</button></div>`)}
   </section>`;
 }
 

@@ -26,14 +26,14 @@ export function cursorWord(editor, detail) {
   if (!clip || !words.length) return -1;
   const second = heardSecond(project, clip) ?? cursor;
   if (second != null) return wordAt(words, second);
-  return caret == null ? -1 : wordInText(words, editor.textOf(clip.id), caret);
+  return caret == null ? -1 : wordInText(words, editor.drafts.textOf(clip.id), caret);
 }
 
 export function split(editor, detail) {
   const { clip, cursor, caret } = editor;
   const word = cursorWord(editor, detail);
   if (word > 0) return tried(() => editor.one('split', clip.id, { word }));
-  const text = editor.textOf(clip.id);
+  const text = editor.drafts.textOf(clip.id);
   if (detail && !detail.words.length && cursor != null && caret) {
     const parts = { at: cursor, left: text.slice(0, caret).trim(), right: text.slice(caret).trim() };
     return tried(() => editor.one('split_at', clip.id, parts));

@@ -5,13 +5,11 @@
 
 import { useEffect, useRef, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
-import { problem } from '../../parts/notes.js';
+import { Drafts, isUnreachable } from './drafts.js';
 import { belongs, clipOf, counted, inOrder } from './rows.js';
 
-const SAVE_AFTER_MS = 600;
 const FOLLOW_MS = 800;
 const FOLLOW_HIDDEN_MS = 4000;
-const AGAIN_MS = 2000;
 
 const editors = new Map();
 
@@ -23,11 +21,9 @@ export function editorOf(project) {
 
 addEventListener('beforeunload', (event) => {
   const unsaved = [...editors.values()].some((editor) => editor.drafts.size > 0);
-  for (const editor of editors.values()) editor.saveAll();
+  for (const editor of editors.values()) editor.drafts.saveAll();
   if (unsaved) event.preventDefault();
 });
-
-const isUnreachable = (error) => error.status === 0;
 
 class Editor {
   constructor(project) {
@@ -40,7 +36,7 @@ class Editor {
     this.loaded = false;
     this.error = null;
     this.counts = counted([]);
-    this.drafts = new Map();
+    this.drafts = new Drafts(this);
     this.filter = { group: 'all', check: '', search: '', recording: '' };
     this.shown = [];
     this.kept = new Set();
@@ -80,7 +76,7 @@ class Editor {
     this.poke();
     return () => {
       this.places -= 1;
-      this.saveAll();
+      this.drafts.saveAll();
     };
   }
 
@@ -99,7 +95,7 @@ class Editor {
         this.error = null;
         this.tell();
       }
-      this.saveWaiting();
+      this.drafts.saveWaiting();
     } catch (error) {
       this.error = error;
       this.tell();
@@ -144,7 +140,7 @@ class Editor {
     } else this.clips.set(clip.id, clip);
     const draft = this.drafts.get(clip.id);
     const isOpen = draft?.state === 'conflict';
-    if (draft && (clip.gone || isOpen)) this.clash(draft, { text: clip.text, revision: clip.revision, gone: clip.gone });
+    if (draft && (clip.gone || isOpen)) this.drafts.clash(draft, { text: clip.text, revision: clip.revision, gone: clip.gone });
   }
 
   sort() {
@@ -185,7 +181,7 @@ class Editor {
   /** Choose a clip, perhaps to type in it; the keyboard goes there unless `focus` says no. */
   select(id, typing = false, focus = true) {
     if (id !== this.selected) {
-      this.save(this.selected);
+      this.drafts.save(this.selected);
       this.cursor = null;
       this.caret = null;
     }
@@ -209,9 +205,9 @@ class Editor {
   /** Take back what was typed since typing began. */
   takeBack() {
     const { selected, before } = this;
-    if (this.textOf(selected) !== before || this.drafts.has(selected)) {
-      this.type(selected, before);
-      this.save(selected);
+    if (this.drafts.textOf(selected) !== before || this.drafts.has(selected)) {
+      this.drafts.type(selected, before);
+      this.drafts.save(selected);
     }
     this.select(selected, false);
   }
@@ -261,113 +257,6 @@ class Editor {
     return [...this.clips.values()].filter((each) => each.recording === recording && each.end > start && each.start < end);
   }
 
-  // ---- Typing ----
-
-  textOf(id) {
-    return this.drafts.get(id)?.text ?? this.clips.get(id)?.text ?? '';
-  }
-
-  type(id, text) {
-    const clip = this.clips.get(id);
-    const draft = this.drafts.get(id) ?? { id, base: clip.text, saw: clip.revision, state: 'typing' };
-    if (draft.state === 'conflict') return;
-    draft.text = text;
-    if (draft.state !== 'saving') draft.state = 'typing';
-    this.drafts.set(id, draft);
-    clearTimeout(draft.timer);
-    draft.timer = setTimeout(() => this.save(id), SAVE_AFTER_MS);
-    this.tell();
-  }
-
-  /** Save what was typed for a clip, after whatever is being saved. */
-  save(id) {
-    const draft = this.drafts.get(id);
-    if (!draft || draft.state === 'conflict') return this.chain;
-    clearTimeout(draft.timer);
-    return this.then(() => this.send(id));
-  }
-
-  saveAll() {
-    for (const id of this.drafts.keys()) this.save(id);
-  }
-
-  saveWaiting() {
-    for (const draft of this.drafts.values()) if (draft.state === 'waiting') this.save(draft.id);
-  }
-
-  async send(id) {
-    const draft = this.drafts.get(id);
-    if (!draft || draft.state === 'conflict') return;
-    if (draft.text === draft.base) {
-      this.drop(draft);
-      return;
-    }
-    const sent = draft.text;
-    draft.state = 'saving';
-    this.tell();
-    try {
-      const { project, since } = this;
-      this.apply(await call('transcript.text', { project, clip: id, revision: draft.saw, text: sent, since }), since);
-      this.saved(draft, sent);
-    } catch (error) {
-      this.notSaved(draft, sent, error);
-    }
-    this.tell();
-  }
-
-  saved(draft, sent) {
-    draft.base = sent;
-    draft.saw = this.clips.get(draft.id)?.revision ?? draft.saw;
-    draft.state = 'typing'; // more was typed meanwhile: its own timer saves it
-    if (draft.text === sent) this.drop(draft);
-  }
-
-  notSaved(draft, sent, error) {
-    const theirs = error.conflict?.theirs;
-    if (theirs) this.meet(draft, sent, { revision: theirs.revision, text: theirs.values.text, gone: theirs.values.gone });
-    else {
-      draft.state = isUnreachable(error) ? 'waiting' : 'refused';
-      draft.error = error;
-      if (draft.state === 'refused') problem(error);
-      else draft.timer = setTimeout(() => this.save(draft.id), AGAIN_MS);
-    }
-  }
-
-  /** Another one was faster: what says the same, or left the text as it was, is no conflict. */
-  meet(draft, sent, theirs) {
-    if (theirs.gone || (theirs.text !== sent && theirs.text !== draft.base)) this.clash(draft, theirs);
-    else {
-      draft.state = 'typing';
-      draft.base = theirs.text;
-      draft.saw = theirs.revision;
-      this.save(draft.id);
-    }
-    this.poke();
-  }
-
-  clash(draft, theirs) {
-    clearTimeout(draft.timer);
-    Object.assign(draft, { state: 'conflict', theirs });
-  }
-
-  drop(draft) {
-    clearTimeout(draft.timer);
-    this.drafts.delete(draft.id);
-    this.tell();
-  }
-
-  /** End a conflict with a text: mine, theirs or a third. */
-  async settle(id, text) {
-    const draft = this.drafts.get(id);
-    const { theirs } = draft;
-    if (text === theirs.text) this.drop(draft);
-    else {
-      Object.assign(draft, { text, base: theirs.text, saw: theirs.revision, state: 'typing', theirs: null });
-      await this.save(id);
-    }
-    this.poke();
-  }
-
   /** Whether everything is on the disk: saved, saving, conflict, refused or waiting. */
   get state() {
     const states = [...this.drafts.values()].map((draft) => draft.state);
@@ -377,19 +266,9 @@ class Editor {
     return states.length || this.busy ? 'saving' : 'saved';
   }
 
-  /** What was typed in clips that say something else by now. */
-  get conflicts() {
-    return [...this.drafts.values()].filter((draft) => draft.state === 'conflict' && !draft.theirs.gone);
-  }
-
-  /** What was typed in clips that are gone by now: merged into others, or undone. */
-  get homeless() {
-    return [...this.drafts.values()].filter((draft) => draft.state === 'conflict' && draft.theirs.gone);
-  }
-
   // ---- Doing ----
 
-  then(work) {
+  inTurn(work) {
     const result = this.chain.then(work);
     this.chain = result.catch(() => {});
     return result;
@@ -397,17 +276,17 @@ class Editor {
 
   /** Do something that needs all that was typed on the disk. */
   after(work) {
-    this.saveAll();
-    return this.then(work);
+    this.drafts.saveAll();
+    return this.inTurn(work);
   }
 
   /** Do something to clips, after what was typed is saved: `given` says, late, what to send. */
   async act(name, given) {
-    this.saveAll();
+    this.drafts.saveAll();
     this.busy += 1;
     this.tell();
     try {
-      return await this.then(async () => {
+      return await this.inTurn(async () => {
         const { project, since } = this;
         const answer = await call(`transcript.${name}`, { project, since, ...given(this) });
         if (answer.rows) this.apply(answer, since);

@@ -41,7 +41,7 @@ export function List({ editor }) {
 function Row({ editor, id, isOpen, onHeight }) {
   const clip = useEditor(editor, () => editor.clips.get(id));
   const typing = useEditor(editor, () => isOpen && editor.typing);
-  const text = useEditor(editor, () => editor.textOf(id));
+  const text = useEditor(editor, () => editor.drafts.textOf(id));
   const state = useEditor(editor, () => editor.drafts.get(id)?.state ?? '');
   const picked = useEditor(editor, () => editor.picked.has(id));
   const first = useRef();
@@ -71,7 +71,7 @@ function Typed({ editor, clip, text, isHeld }) {
     if (event.isComposing) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
-      editor.save(clip.id);
+      editor.drafts.save(clip.id);
       if (editor.index < editor.shown.length - 1) editor.move(1, true);
     } else if (event.key === 'Escape') {
       event.preventDefault();
@@ -80,7 +80,7 @@ function Typed({ editor, clip, text, isHeld }) {
   };
   const caret = (event) => editor.caretAt(event.target.selectionStart);
   return html`<textarea ref=${box} rows="1" data-clip=${clip.id} aria-label=${t('transcript.text', { n: clip.id })} value=${text} readonly=${isHeld} spellcheck="true"
-    onInput=${(event) => editor.type(clip.id, event.target.value)} onKeyDown=${key} onKeyUp=${caret} onClick=${caret} onBlur=${() => editor.save(clip.id)}></textarea>`;
+    onInput=${(event) => editor.drafts.type(clip.id, event.target.value)} onKeyDown=${key} onKeyUp=${caret} onClick=${caret} onBlur=${() => editor.drafts.save(clip.id)}></textarea>`;
 }
 
 function useOpenHeight(line, isOpen, onHeight, changed) {

@@ -61,7 +61,7 @@ function useChanges(editor, ids, name, wish) {
     if (!wish) return undefined;
     let wanted = true;
     const ask = async () => {
-      await editor.then(() => {});
+      await editor.inTurn(() => {});
       const { project, revision } = editor;
       const found = await call(`transcript.${name}`, { project, since: revision, clips: editor.seen(ids), ...wish, do: false });
       if (wanted) setChanges(found.changes);

@@ -12,12 +12,12 @@ const STATES = { saved: 'mark good', saving: 'mark', conflict: 'mark out', waiti
 
 export function Status({ editor }) {
   const state = useEditor(editor, () => editor.state);
-  const count = useEditor(editor, () => editor.conflicts.length);
-  const go = () => editor.select(editor.conflicts[0].id, false, false);
+  const count = useEditor(editor, () => editor.drafts.conflicts.length);
+  const go = () => editor.select(editor.drafts.conflicts[0].id, false, false);
   return html`<span class="row">
     <span role="status" class=${STATES[state]} data-state=${state}>${t(`transcript.status.${state}`)}</span>
     ${count > 0 && html`<button class="small" onClick=${go}>${t('transcript.conflict.show', { n: count })}</button>`}
-    ${state === 'waiting' && html`<button class="small" onClick=${() => editor.saveWaiting()}>${t('transcript.sendagain')}</button>`}
+    ${state === 'waiting' && html`<button class="small" onClick=${() => editor.drafts.saveWaiting()}>${t('transcript.sendagain')}</button>`}
   </span>`;
 }
 
