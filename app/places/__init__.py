@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.places import frame, home, recordings, system, train, transcript, voices
+from app.places import frame, home, recordings, system, train, transcript, transcript_edits, voices
 from app.screen.calls import Call
 from engines.errors import ConflictError
 from finetune.transcript import EditConflict
@@ -36,4 +36,4 @@ STREAMS: Mapping[str, Call] = {**voices.STREAMS}
 
 def conflict(error: ConflictError) -> Any:
     """Both sides of what two editors changed, for the page to show."""
-    return transcript.conflict(error) if isinstance(error, EditConflict) else None
+    return transcript_edits.conflict(error) if isinstance(error, EditConflict) else None

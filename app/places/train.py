@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from app.places import train_engines, train_plan, train_runs, train_sounds
+from app.places import of_project, train_engines, train_plan, train_runs, train_sounds
 from app.places.train_plan import TrainWish, wished_in
 from app.screen.calls import Call
 from app.screen.desk import Desk
@@ -19,12 +19,11 @@ from finetune.datasets import statistics
 from finetune.hearing import models
 from finetune.jobs import queue
 from finetune.spoken_samples import sentences_for
-from voices.shelf import Item
 
 
 def shown(desk: Desk, project: str) -> dict[str, Any]:
     """The project's datasets and runs, and whose voice it is."""
-    item = _item(desk, project)
+    item = of_project.item(desk, project)
     folder = projects.folder_of(desk.workspace, item)
     with projects.open_project(folder) as opened:
         numbers = opened.versions.numbers()
@@ -89,7 +88,7 @@ def _listeners(desk: Desk) -> list[str]:
 
 def start(desk: Desk, project: str, wish: TrainWish) -> dict[str, Any]:
     """Begin a training as wished for."""
-    item = _item(desk, project)
+    item = of_project.item(desk, project)
     engine, wished, number = wished_in(desk, wish)
     folder, job = beginning.begin(desk.workspace, item, engine, wished, number)
     keep_owner(desk, project, wished.whose, wish.get("agreed", ""))
@@ -98,13 +97,9 @@ def start(desk: Desk, project: str, wish: TrainWish) -> dict[str, Any]:
 
 def keep_owner(desk: Desk, project: str, whose: str, agreed: str) -> None:
     """Keep whose voice it is, for this project's next trainings too."""
-    item = _item(desk, project)
+    item = of_project.item(desk, project)
     with projects.open_project(projects.folder_of(desk.workspace, item)) as opened:
         opened.keep_settings(Owner(whose.strip(), agreed))
-
-
-def _item(desk: Desk, project: str) -> Item:
-    return projects.shelf(desk.workspace).find(project)
 
 
 CALLS: dict[str, Call] = {

@@ -232,6 +232,21 @@ def test_a_text_with_times_is_built_into_clips_without_a_whisper(desk, brought, 
     assert ask(desk, "recordings.choices", project=brought.id)["cut_values"]["max_seconds"] == 9.0
 
 
+def test_two_texts_of_one_name_are_refused_and_neither_takes_the_others_place(
+    desk, brought, tmp_path
+):
+    uploads = []
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "talk.txt").write_text(folder)
+        uploads.append(sent(desk, tmp_path / folder / "talk.txt"))
+
+    with pytest.raises(SettingsError, match=r"Two of these texts are called talk\.txt"):
+        ask(desk, "recordings.text", project=brought.id, sent=uploads)
+
+    assert ask(desk, "recordings", project=brought.id)["text"] is None
+
+
 @pytest.mark.parametrize(
     ("chosen", "error", "said"),
     [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from app.places import transcript
+from app.places import transcript, transcript_edits, transcript_rows
 from app.screen.calls import answer, bound
 from app.screen.desk import Desk
 from app.screen.served import Served
@@ -84,13 +84,13 @@ def test_an_edited_clip_says_so_and_waits_to_be_checked_again(ask):
     assert overview.MARKS[before[7]] == "look"
     assert before[9] == "speed"
     assert overview.MARKS[after[7]] == "not checked"
-    assert after[6] == transcript.INCLUDED | transcript.EDITED
+    assert after[6] == transcript_rows.INCLUDED | transcript_rows.EDITED
 
 
 def test_a_clip_that_a_person_took_in_is_decided_and_keeps_its_mark(ask):
     after = ask("take_in", clips=[[1, 1]], since=CLIPS)["rows"][0]
 
-    assert after[6] & transcript.DECIDED
+    assert after[6] & transcript_rows.DECIDED
     assert overview.MARKS[after[7]] == "look"
 
 
@@ -100,7 +100,7 @@ def test_who_saw_an_older_revision_is_refused_with_both_texts(ask):
     with pytest.raises(EditConflict) as caught:
         ask("text", clip=3, revision=3, text="Mine.", since=0)
 
-    both = transcript.conflict(caught.value)
+    both = transcript_edits.conflict(caught.value)
     assert (both["yours"]["text"], both["theirs"]["values"]["text"]) == ("Mine.", "Theirs.")
     assert json.loads(json.dumps(both)) == both  # as routes.py sends it
     assert texts(ask)[3] == "Theirs."
