@@ -49,7 +49,7 @@ class Choice:
 
 def of_project(workspace: Workspace, project: Item) -> list[Begun]:
     """Works on the recordings of a project: those at work, then the newest of the ended."""
-    mine = (job for job in queue.jobs(workspace) if _is_about(job, project))
+    mine = (job for job in queue.jobs(workspace) if works_on(job, project))
     return [Begun(job, wish) for job in mine if (wish := _wish(job)) is not None]
 
 
@@ -127,7 +127,8 @@ def _others(recordings: Sequence[Recording]) -> tuple[str, ...]:
     return others if len(others) < len(recordings) else ()
 
 
-def _is_about(job: Job, project: Item) -> bool:
+def works_on(job: Job, project: Item) -> bool:
+    """Whether a job works on the recordings of a project: what it was told lies in its folder."""
     return job.request.kind in ("build", "make") and any(
         project.id in each for each in job.request.argv
     )

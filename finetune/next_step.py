@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from finetune import datasets, listing, overview, projects, runs
+from finetune import builds, datasets, listing, overview, projects, runs
 from finetune.datasets import Difference
 from finetune.jobs import queue
-from finetune.jobs.queue import Job
 from finetune.runs import Run
 from voices.shelf import Item
 from voices.workspace import Workspace
@@ -16,6 +15,8 @@ from voices.workspace import Workspace
 Place = Literal["home", "recordings", "transcript", "train", "voices", "system"]
 ENOUGH_SECONDS = 60.0
 """Less speech than this makes no voice that a person is glad of."""
+GOOD_SECONDS = 300.0
+"""So much clear speech makes one that they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +111,4 @@ def _told(run: Run | None, version: int) -> dict[str, Any]:
 
 
 def _is_built(workspace: Workspace, item: Item) -> bool:
-    return any(_builds(job, item) for job in queue.jobs(workspace, ended=0))
-
-
-def _builds(job: Job, item: Item) -> bool:
-    """Whether a job works on the recordings of a project: what it was told lies in its folder."""
-    return job.request.kind in ("build", "make") and any(
-        item.id in each for each in job.request.argv
-    )
+    return any(builds.works_on(job, item) for job in queue.jobs(workspace, ended=0))

@@ -14,17 +14,13 @@ from app.screen.calls import Call
 from app.screen.desk import Desk
 from app.screen.served import Served
 from engines.errors import NotFoundError
-from finetune import arriving, builds, submitting, takes
+from finetune import arriving, builds, next_step, submitting, takes
 from finetune.builds import Begun
 from finetune.hearing import languages
 from finetune.media import waves
 from finetune.settings import HearSettings
 from finetune.steps import steps_of
 from voices import shipped
-
-GOOD_SECONDS = 300.0
-"""So much clear speech makes a voice that people are glad of."""
-
 
 # ---- What is there ----
 
@@ -47,7 +43,7 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
     return {
         "recordings": there,
         "seconds": sum(each["seconds"] for each in there if each["verdict"] != "bad"),
-        "good_seconds": GOOD_SECONDS,
+        "good_seconds": next_step.GOOD_SECONDS,
         "arriving": arriving.there(desk.workspace, item),
         "import": _newest(begun, makes_clips=False),
         "build": _newest(begun, makes_clips=True),

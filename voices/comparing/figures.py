@@ -7,7 +7,6 @@ Where two are called alike, nobody would hear them apart, or one voice differs a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,16 +73,6 @@ def measure(sound: Sound, text: str = "") -> Measured:
         _lufs(sound),
         1 - float(np.mean(frames)) if len(frames) else 1.0,
     )
-
-
-def together(each: Sequence[tuple[float, Measured]]) -> Measured:
-    """Several sounds of one voice as one, each counted as long as it lasts in seconds."""
-
-    def mean(name: str) -> float | None:
-        return _mean([(weight, getattr(one, name)) for weight, one in each])
-
-    lufs, silence = mean("lufs"), mean("silence")
-    return Measured(mean("pace"), mean("pitch"), mean("range"), lufs or 0.0, silence or 0.0)
 
 
 def figures(
@@ -205,13 +194,6 @@ def _silence(sample: Measured, real: Measured | None) -> Figure:
 
 def _first_reached(value: float, *steps: tuple[float, str], otherwise: str) -> str:
     return next((words for least, words in steps if value >= least), otherwise)
-
-
-def _mean(weighted: Sequence[tuple[float, float | None]]) -> float | None:
-    known = [(weight, value) for weight, value in weighted if value is not None and weight > 0]
-    if not known:
-        return None
-    return sum(weight * value for weight, value in known) / sum(weight for weight, _ in known)
 
 
 def _lufs(sound: Sound) -> float:

@@ -11,7 +11,7 @@ import soundfile
 from engines.base import Sound
 from tests.voices.comparing.test_melody import glide, sung
 from voices import shipped
-from voices.comparing.figures import Measured, figures, measure, together
+from voices.comparing.figures import Measured, figures, measure
 
 REAL = Measured(pace=5.0, pitch=120.0, range=8.0, lufs=-20.0, silence=0.2)
 NAMES = ("Likeness", "Misheard", "Pace", "Pitch", "Melody", "Loudness", "Silence")
@@ -83,14 +83,6 @@ def test_a_few_broken_samples_change_nothing_else():
 
 def test_without_a_text_there_is_no_pace():
     assert measure(Sound(sung(glide(100, 200, 1, 24000), 24000), 24000)).pace is None
-
-
-def test_several_sounds_count_as_long_as_they_last():
-    other = replace(REAL, pace=None, lufs=-14.0, pitch=150.0)
-
-    found = together([(2.0, REAL), (1.0, other)])
-
-    assert found.pace == 5.0 and found.lufs == pytest.approx(-18) and found.pitch == 130
 
 
 # ---- What is said of it ----
