@@ -286,7 +286,11 @@ def test_what_is_not_the_token_is_wrong(shown):
     assert door.entry(Rules(PORT, token=TOKEN), shown) == "wrong"
 
 
-@pytest.mark.parametrize("cookie", ["", TOKEN, door.cookie_value("another token, as long as this")])
+@pytest.mark.parametrize(
+    "cookie",
+    ["", TOKEN, door.cookie_value("another token, as long as this")],
+    ids=["none", "bare", "other"],
+)
 def test_an_old_cookie_only_asks_for_the_token_again(cookie):
     assert door.entry(Rules(PORT, token=TOKEN), Shown(cookie=cookie)) == "unknown"
 
