@@ -30,6 +30,8 @@ CHECKS = (("ruff", "format", "--check", "."), ("ruff", "check", "."), ("mypy",))
 # A blocked download hangs in its connection, so it gets a limit; a slow one needs some minutes.
 PLAYWRIGHT_LIMIT_S = 300
 APT_LIMIT_S = 600
+# Each may load torch and a browser, of 2 GB together.
+MOST_PROCESSES = 4
 
 _PLAYWRIGHT_BROWSER = """
 from playwright.sync_api import sync_playwright
@@ -49,7 +51,8 @@ def run(root: Path, pytest_args: Sequence[str], offline: bool = False) -> int:
     results = {" ".join(check): _module(root, check, variables) for check in CHECKS}
     failed = [name for name, code in results.items() if code]
     _say(f"Failed: {', '.join(failed)}; see above." if failed else "All checks passed.")
-    tests = _module(root, ("pytest", *with_default_marks(pytest_args)), variables)
+    chosen = with_default_marks(pytest_args) + beside_each_other(pytest_args, os.cpu_count() or 1)
+    tests = _module(root, ("pytest", *chosen), variables)
     return tests or int(bool(failed))
 
 
@@ -57,6 +60,13 @@ def with_default_marks(pytest_args: Sequence[str]) -> list[str]:
     """Leave out the tests that need a GPU, unless the person chose marks."""
     chosen = any(argument.startswith("-m") for argument in pytest_args)
     return list(pytest_args) if chosen else ["-m", "not gpu", *pytest_args]
+
+
+def beside_each_other(pytest_args: Sequence[str], processors: int) -> list[str]:
+    """Run the whole suite, of which nothing was chosen, by several processes, each file in one."""
+    if pytest_args or processors < 2:
+        return []
+    return ["-n", str(min(processors, MOST_PROCESSES)), "--dist", "loadfile"]
 
 
 def browser() -> str:

@@ -91,6 +91,20 @@ def test_tests_for_a_gpu_are_left_out_unless_asked_for(asked, given):
     assert testing.with_default_marks(asked) == given
 
 
+@pytest.mark.parametrize(
+    ("asked", "processors", "given"),
+    [
+        ([], 2, ["-n", "2", "--dist", "loadfile"]),
+        ([], 64, ["-n", "4", "--dist", "loadfile"]),
+        ([], 1, []),
+        (["tests/test_layers.py"], 8, []),
+        (["-x"], 8, []),
+    ],
+)
+def test_the_whole_suite_is_run_by_several_processes_and_a_part_by_one(asked, processors, given):
+    assert testing.beside_each_other(asked, processors) == given
+
+
 @posix_only
 def test_a_browser_that_is_only_a_stub_is_passed_over(bare):
     program(bare, "chromium", says="install the snap", code=1)
