@@ -159,7 +159,7 @@ def export_(
     target = Path(file).expanduser().absolute()
     with open_workspace(context) as workspace:
         found = library.find(workspace, voice)
-        manifest = travel.pack(workspace, found, target)
+        manifest = travel.pack(found, target)
         if as_json:
             terminal.print_json({"voice": found.id, "file": str(target), "bytes": manifest.size})
         else:
@@ -197,7 +197,7 @@ def import_(
         source = Path(path).expanduser().absolute()
         if adopting.is_foreign(source):
             like = Path(reference).expanduser().absolute() if reference else None
-            found = adopting.adopt(workspace, source, name, language, like)
+            found = adopting.adopt(workspace, adopting.look(source, name, language, like))
         else:
             _refuse_what_is_packed(language, reference)
             found = travel.unpack(workspace, source, name)

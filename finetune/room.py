@@ -29,6 +29,10 @@ Kind = Literal["voice", "run", "project", "model", "job", "cache", "other"]
 Freed = Literal["cache", "checkpoints", "run", "project", "voice", "model"]
 
 
+# Where the cache keeps what was packed of a thing to be taken along.
+_PACKED: dict[Freed, str] = {"voice": "voices", "project": "exports"}
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """One thing that takes room."""
@@ -213,8 +217,8 @@ def _forget(workspace: Workspace, kind: Freed, thing_id: str) -> list[Path]:
         )
         if not gone.rowcount:
             raise NotFoundError(f"This {shelf.one} is not in the trash.", "Reload the page.")
-        there = folder / thing_id
-        return [_aside(there)] if there.exists() else []
+        there = (folder / thing_id, workspace.cache / _PACKED[kind] / thing_id)
+        return [_aside(each) for each in there if each.exists()]
 
 
 def _refuse_used(workspace: Workspace, thing_id: str) -> None:

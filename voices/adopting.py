@@ -6,10 +6,9 @@ import io
 import json
 import logging
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import engines
 from engines import foreign
 from engines.errors import AudioError, DiskFullError, EngineError, SettingsError
 from engines.foreign import Foreign
-from voices import files, library, names
+from voices import apart, files, library, names
 from voices.bundle import KEPT_FREE_BYTES
 from voices.library import ENGINE, FACTS, REFERENCE, Consent, Voice
 from voices.workspace import Workspace, now
@@ -30,9 +29,20 @@ _CLIPS = "wavs"
 # An engine listens to half a minute at most. Of clips, those of 3 to 12 s are best.
 _SHORTEST_S, _LONGEST_S, _LONGEST_CLIP_S = 1.0, 30.0, 12.0
 _MOST_CLIPS, _MOST_CHANNELS = 2000, 8
-_NEEDED = "Give a recording of the voice, of 3 to 12 s, with --reference FILE."
+_NEEDED = "Name a recording of the voice, of 3 to 12 s, as its reference (--reference FILE)."
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be taken in, once nothing speaks against it that is seen at once."""
+
+    found: Foreign
+    name: str
+    language: str
+    reference: Path | None
+    """A recording that it is to be spoken like; None: what lies beside it."""
 
 
 def is_foreign(path: Path) -> bool:
@@ -40,31 +50,41 @@ def is_foreign(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() in _PARTS
 
 
+def languages() -> list[str]:
+    """What the engines speak that take voices of other programs in."""
+    return sorted({each for name in foreign.ADOPTED for each in engines.find(name).languages})
+
+
+def look(path: Path, name: str = "", language: str = "", reference: Path | None = None) -> Wanted:
+    """Find out by its light files what it is; raise StudioError for what cannot be taken in."""
+    found = foreign.recognise(path)
+    called = names.clean(name or found.folder.resolve().name)
+    spoken = _language(found, language)
+    if reference:
+        _refuse_length(reference)
+    return Wanted(found, called, spoken, reference)
+
+
 def adopt(
-    workspace: Workspace,
-    path: Path,
-    name: str = "",
-    language: str = "",
-    reference: Path | None = None,
+    workspace: Workspace, wanted: Wanted, meanwhile: Callable[[], None] = lambda: None
 ) -> Voice:
     """
     Take a voice in as another program left it; nothing of it is run, and nothing there changes.
 
-    It is spoken like `reference`, else like what lies beside it. Nobody was asked whose it is.
-    Raise StudioError for what cannot be taken; then nothing is left behind.
+    It is spoken like its reference, else like what lies beside it. Nobody was asked whose it is.
+    Raise StudioError for what cannot be taken; then nothing is left behind. `meanwhile` is called
+    several times a second; what it raises ends the work in the same way.
     """
-    found = foreign.recognise(path)
-    called = names.clean(name or found.folder.resolve().name)
-    spoken = _language(found, language)
-    heard = _flac(reference) if reference else _reference_in(found.folder)
-    _refuse_without_room(found.folder, workspace.voices)
+    folder = wanted.found.folder
+    heard = _flac(wanted.reference) if wanted.reference else _reference_in(folder)
+    _refuse_without_room(folder, workspace.voices)
     voice_id = names.new_id()
     with files.new_folder(workspace.voices / voice_id) as new:
         (new / ENGINE).mkdir()
-        _adopt(found, new / ENGINE)
+        _adopt(wanted.found, new / ENGINE, meanwhile)
         (new / REFERENCE).write_bytes(heard)
-        files.write_json(new / FACTS, _facts(found, called, spoken))
-    return library.list_one(workspace, voice_id, called, Consent())
+        files.write_json(new / FACTS, _facts(wanted))
+    return library.list_one(workspace, voice_id, wanted.name, Consent())
 
 
 def _language(found: Foreign, wished: str) -> str:
@@ -72,7 +92,7 @@ def _language(found: Foreign, wished: str) -> str:
     if not language:
         raise SettingsError(
             "Its files do not say which language it speaks.",
-            f"Add --language, one of {', '.join(sorted(engine.languages))}.",
+            f"Name its language (--language), one of {', '.join(sorted(engine.languages))}.",
         )
     if not engine.speaks(language):
         raise SettingsError(
@@ -82,15 +102,15 @@ def _language(found: Foreign, wished: str) -> str:
     return language
 
 
-def _facts(found: Foreign, name: str, language: str) -> dict[str, Any]:
-    engine = engines.find(found.engine)
+def _facts(wanted: Wanted) -> dict[str, Any]:
+    engine = engines.find(wanted.found.engine)
     return {
         "v": 1,
-        "name": name,
+        "name": wanted.name,
         "engine": engine.name,
-        "language": language,
+        "language": wanted.language,
         "licence": {"code": engine.licence, "base": [each.licence for each in engine.bases]},
-        "from": {"program": found.about},
+        "from": {"program": wanted.found.about},
         "why": "",
         "scores": {},
         "made": now(),
@@ -146,10 +166,7 @@ def _flac(path: Path) -> bytes:
     """A recording as a voice keeps it: one channel, and nothing that was written beside the sound."""
     import soundfile
 
-    seconds = _seconds(path)
-    if not _SHORTEST_S <= seconds <= _LONGEST_S:
-        length = f"lasts {seconds:.1f} s" if seconds else "cannot be read as sound"
-        raise AudioError(f"{path.name} {length}: the voice cannot be spoken like it.", _NEEDED)
+    _refuse_length(path)
     try:
         samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
         written = io.BytesIO()
@@ -159,23 +176,20 @@ def _flac(path: Path) -> bytes:
     return written.getvalue()
 
 
+def _refuse_length(path: Path) -> None:
+    seconds = _seconds(path)
+    if not _SHORTEST_S <= seconds <= _LONGEST_S:
+        length = f"lasts {seconds:.1f} s" if seconds else "cannot be read as sound"
+        raise AudioError(f"{path.name} {length}: the voice cannot be spoken like it.", _NEEDED)
+
+
 # ---- The engine's part ----
 
 
-def _adopt(found: Foreign, into: Path) -> None:
+def _adopt(found: Foreign, into: Path, meanwhile: Callable[[], None]) -> None:
     """Have it taken in by a process of its own."""
     given = [found.engine, str(found.folder.absolute()), str(into.absolute())]
-    done = subprocess.run(
-        [sys.executable, "-m", foreign.__name__, *given],
-        cwd=Path(__file__).parents[1],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        creationflags=_no_window(),
-    )
+    done = apart.run(foreign.__name__, given, meanwhile)
     if done.returncode == foreign.REFUSED:
         what, fix = json.loads(done.stdout.splitlines()[-1])
         raise EngineError(what, fix)
@@ -185,9 +199,3 @@ def _adopt(found: Foreign, into: Path) -> None:
             f"The voice could not be taken in: its reader ended with code {done.returncode}.",
             "Make room if the disk is full or memory short; else report this with the log.",
         )
-
-
-def _no_window() -> int:
-    if sys.platform == "win32":
-        return subprocess.CREATE_NO_WINDOW
-    return 0

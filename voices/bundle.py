@@ -28,7 +28,7 @@ from voices import bundle_zip as zips
 from voices import files
 from voices.bundle_json import read_json
 from voices.bundle_manifest import MANIFEST, Manifest, Member
-from voices.bundle_parts import Stretch
+from voices.bundle_parts import Stretch, Told, untold
 from voices.library import ENGINE, FACTS
 
 SUFFIX = ".timbre"
@@ -41,27 +41,38 @@ Room = Callable[[Path], int]
 # -- Out ---------------------------------------------------------------------------------------
 
 
-def write_bundle(voice: Path, target: Path, engine: Path | None = None) -> Manifest:
+def write_bundle(
+    voice: Path,
+    target: Path,
+    engine: Path | None = None,
+    *,
+    facts: bytes | None = None,
+    told: Told = untold,
+) -> Manifest:
     """
     Pack a sealed voice; the file appears when all of it is there, and never over another.
 
     `engine` is a folder with the engine's files as safetensors, for a voice that keeps them in a
-    form that could run code. The same voice makes the same bytes. Training audio is never in it.
+    form that could run code; `facts` stands in it instead of voice.json. `told` hears of every byte
+    twice: when it is looked at, and when it is written. The same voice makes the same bytes.
+    Training audio is never in it.
     """
-    files.check_folder(voice)
+    files.check_folder(voice, contents=False)
     _refuse_target(target, taken=target.exists())
     packing.refuse_pickles(engine or voice)
     with packing.says_what_to_do_here():
-        facts = packing.clean_facts(voice / FACTS)
+        clean = packing.clean_facts(packing.facts_in(voice) if facts is None else facts)
         sources: dict[str, packing.Source] = {
-            FACTS: facts,
+            FACTS: clean,
             **packing.sources(voice, engine or voice / ENGINE),
         }
         manifests.check_names(sources)
-        digests = {name: packing.checked(name, source) for name, source in sources.items()}
-        manifest = _manifest(facts, digests)
+        digests = {name: packing.checked(name, source, told) for name, source in sources.items()}
+        manifest = _manifest(clean, digests)
+    found = {source: digests[name].sha256 for name, source in sources.items()}
+    files.check_sums(voice, {path: found[path] for path in found if isinstance(path, Path)})
     with files.new_file(target) as file:
-        _pack(file, manifest, sources, digests)
+        _pack(file, manifest, sources, digests, told)
     return manifest
 
 
@@ -76,6 +87,7 @@ def _pack(
     manifest: Manifest,
     sources: Mapping[str, packing.Source],
     digests: Mapping[str, contents.Digest],
+    told: Told,
 ) -> None:
     first = manifest.to_bytes()
     named = [(MANIFEST, len(first), zlib.crc32(first))]
@@ -85,7 +97,7 @@ def _pack(
     for part, (name, source) in zip(parts[1:], sources.items(), strict=True):
         file.write(zips.head(part))
         with packing.opened(source) as held:
-            if contents.digest(held, file) != digests[name]:
+            if contents.digest(held, file, told) != digests[name]:
                 raise BundleError(f"{name} was changed while it was packed.", "Pack it again.")
     file.write(zips.tail(parts))
 

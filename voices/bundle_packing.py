@@ -11,7 +11,7 @@ from pathlib import Path
 from engines.errors import BundleError
 from voices.bundle_json import read_json
 from voices.bundle_manifest import PICKLES, TOLD
-from voices.bundle_parts import Digest, Stretch, check, digest
+from voices.bundle_parts import Digest, Stretch, Told, check, digest
 from voices.bundle_privacy import cleaned, home_in, place_in
 from voices.library import ENGINE, FACTS, REFERENCE, SAMPLE
 
@@ -52,9 +52,13 @@ def sources(voice: Path, engine: Path) -> dict[str, Source]:
     return found
 
 
-def clean_facts(path: Path) -> bytes:
-    """voice.json as it is, or without the paths that are in it."""
-    content = path.read_bytes() if path.is_file() else b""
+def facts_in(voice: Path) -> bytes:
+    path = voice / FACTS
+    return path.read_bytes() if path.is_file() else b""
+
+
+def clean_facts(content: bytes) -> bytes:
+    """What is known of a voice as it is, or without the paths that are in it."""
     facts = read_json(content, FACTS)
     if not isinstance(facts, dict):
         raise BundleError(f"{FACTS} of the voice is not what Timbre writes.", "Make it again.")
@@ -73,9 +77,9 @@ def opened(source: Source) -> Iterator[Stretch]:
         yield Stretch(file, 0, file.seek(0, io.SEEK_END))
 
 
-def checked(name: str, source: Source) -> Digest:
+def checked(name: str, source: Source, told: Told) -> Digest:
     """Look at a member as whoever takes it in will, and for what names the user here."""
     home = Path.home()
     with opened(source) as held:
         check(name, held, lambda text: place_in(text) or home_in(text, home))
-        return digest(held)
+        return digest(held, told=told)

@@ -21,6 +21,9 @@ from voices.library import FACTS
 Place = Callable[[str], str]
 """What of a text names a place on a computer, or ""."""
 
+Told = Callable[[int], None]
+"""Hears how many bytes more were read; what it raises ends the work."""
+
 BLOCK = 1 << 20
 MOST_TEXT_BYTES = 8_000_000
 MOST_FACTS_BYTES = 1_000_000
@@ -69,7 +72,11 @@ class Digest:
     crc: int
 
 
-def digest(held: Stretch, copy: BinaryIO | None = None) -> Digest:
+def untold(count: int) -> None:
+    """Nobody listens."""
+
+
+def digest(held: Stretch, copy: BinaryIO | None = None, told: Told = untold) -> Digest:
     """Size and sums of a member, which is copied on the way where there is a file for it."""
     size, sha256, crc = 0, hashlib.sha256(), 0
     for block in held.blocks():
@@ -77,6 +84,7 @@ def digest(held: Stretch, copy: BinaryIO | None = None) -> Digest:
         sha256.update(block)
         if copy:
             copy.write(block)
+        told(len(block))
     return Digest(size, sha256.hexdigest(), crc)
 
 

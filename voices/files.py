@@ -15,7 +15,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -106,11 +106,21 @@ def check_folder(folder: Path, *, contents: bool = True) -> None:
         file = folder / name
         size = file.stat().st_size if file.is_file() else None
         if size != sealed.size or (contents and _sha256(file) != sealed.sha256):
-            found = "is missing" if size is None else "is not what was saved"
-            raise DamagedFolderError(
-                f"{folder.name}: {name} {found}.",
-                "Use another copy of it, or make it again.",
-            )
+            raise _damaged(folder, name, is_there=size is not None)
+
+
+def check_sums(folder: Path, known: Mapping[Path, str]) -> None:
+    """Raise unless every file has its SHA-256; those that are `known` are not read once more."""
+    for name, sealed in read_manifest(folder).items():
+        if (known.get(folder / name) or _sha256(folder / name)) != sealed.sha256:
+            raise _damaged(folder, name)
+
+
+def _damaged(folder: Path, name: str, *, is_there: bool = True) -> DamagedFolderError:
+    found = "is not what was saved" if is_there else "is missing"
+    return DamagedFolderError(
+        f"{folder.name}: {name} {found}.", "Use another copy of it, or make it again."
+    )
 
 
 def exists(folder: Path) -> bool:

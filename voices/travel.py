@@ -6,24 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from voices import bundle, files, library, names
+from voices import bundle, library, names
 from voices.bundle_manifest import Manifest
-from voices.library import FACTS, Consent, Voice
+from voices.bundle_parts import Told, untold
+from voices.library import Consent, Voice
 from voices.workspace import Workspace
 
 
-def pack(workspace: Workspace, voice: Voice, target: Path) -> Manifest:
+def pack(voice: Voice, target: Path, told: Told = untold) -> Manifest:
     """Write a voice as one file; it appears when all of it is there, and never over another."""
-    passing = workspace.cache / f"packing-{names.new_id()}"
-    try:
-        with files.new_folder(passing) as new:
-            library.link_files(voice.folder, new)
-            (new / FACTS).unlink(missing_ok=True)
-            files.write_json(new / FACTS, _told(voice))
-        return bundle.write_bundle(passing, target)
-    finally:
-        if passing.is_dir():
-            files.remove_folder(passing)
+    facts = json.dumps(facts_to_tell(voice), ensure_ascii=False, indent=1).encode()
+    return bundle.write_bundle(voice.folder, target, facts=facts, told=told)
 
 
 def unpack(workspace: Workspace, path: Path, name: str = "") -> Voice:
@@ -34,7 +27,7 @@ def unpack(workspace: Workspace, path: Path, name: str = "") -> Voice:
     return library.list_one(workspace, voice_id, name or manifest.name, consent)
 
 
-def _told(voice: Voice) -> dict[str, Any]:
+def facts_to_tell(voice: Voice) -> dict[str, Any]:
     """What travels of what is known: the library's name and consent in place of the run's."""
     said, consent = dict(voice.facts), voice.consent
     known = {"whose": consent.whose, "agreed": consent.agreed} if consent.whose else {}

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import engines
 from app.places import comparing, kept, speaking
+from app.places.frame import job_facts
 from app.screen import uploads
 from app.screen.calls import Call
 from app.screen.desk import Desk
 from app.screen.served import Served
 from engines.errors import EngineError, NotFoundError
-from finetune import projects, submitting, voice_export
+from finetune import adopted_voices, packed_voices, projects, submitting
 from voices import adopting, library, names, pictures, travel
 from voices.comparing import figures
 from voices.comparing.figures import Figure, Measured
 from voices.library import REFERENCE, SAMPLE, Consent, Voice
 
-_KEPT_SECONDS = 3600
 _TOLD = ("Likeness", "Misheard")
 
 
@@ -58,7 +54,6 @@ def one(desk: Desk, voice: str) -> dict[str, Any]:
         "settings": said.get("settings") or {},
         "sample_text": said.get("sample_text") or "",
         "reference_text": said.get("reference_text") or "",
-        "forms": _forms(found),
     }
 
 
@@ -97,16 +92,6 @@ def _figures(scores: Mapping[str, Any]) -> list[Figure]:
     unheard = Measured(None, None, None, 0.0, 0.0)
     found = figures.figures(unheard, None, scores.get("similarity"), scores.get("character_errors"))
     return [each for each in found if each.name in _TOLD]
-
-
-def _forms(voice: Voice) -> list[str]:
-    """The forms of other programs that it can be written in; the engine's own folder is ""."""
-    try:
-        engine = engines.find(voice.engine)
-    except EngineError:
-        return []
-    own = [] if engine.own_form else [""]
-    return [*own, *sorted(engine.exports)]
 
 
 def _from(desk: Desk, voice: Voice) -> dict[str, Any]:
@@ -172,51 +157,81 @@ def _card(desk: Desk, voice: str) -> dict[str, Any]:
 # ---- In and out ----
 
 
-def take_in(desk: Desk, upload: str = "", path: str = "", name: str = "") -> dict[str, Any]:
-    """Take a packed voice in, that was sent or that lies at a path; what is refused leaves nothing."""
-    source = uploads.find(desk.uploads, upload) if upload else submitting.there(path)
-    if adopting.is_foreign(source):  # it is converted, which takes minutes
-        raise EngineError(
-            f"{source} is the voice of another program.",
-            "Take it in with `launch.py voices import` and this folder.",
-        )
+def take_in(
+    desk: Desk,
+    upload: str = "",
+    path: str = "",
+    name: str = "",
+    language: str = "",
+    reference: str = "",
+) -> dict[str, Any]:
+    """
+    Take a voice in, that was sent or that lies at a path; what is refused leaves nothing.
+
+    One of another program is converted, which takes minutes: then there is a job, and no voice yet.
+    """
+    if upload:
+        return {"voice": _received(desk, upload, name), "job": None}
+    source = submitting.there(path)
+    if adopting.is_foreign(source):
+        job = adopted_voices.submit(desk.workspace, source, name, language, reference)
+        return {"voice": None, "job": job.id}
+    return {"voice": card(travel.unpack(desk.workspace, source, name)), "job": None}
+
+
+def _received(desk: Desk, upload: str, name: str) -> dict[str, Any]:
+    path = uploads.find(desk.uploads, upload)
     try:
-        return card(travel.unpack(desk.workspace, source, name))
+        if adopting.is_foreign(path):
+            raise EngineError(
+                f"{path.name} is one file of a voice of another program.",
+                "Type where the folder with all its files lies on this computer.",
+            )
+        return card(travel.unpack(desk.workspace, path, name))
     finally:
         uploads.discard(desk.uploads, upload)
 
 
-def packed(desk: Desk, voice: str) -> Served:
-    """A voice as one file, for another Timbre."""
+def languages(desk: Desk) -> list[str]:
+    """What voices of other programs may speak."""
+    return adopting.languages()
+
+
+def taken_in(desk: Desk, job: str) -> dict[str, Any]:
+    """How a voice of another program comes in, and which one it became."""
+    found = adopted_voices.find(desk.workspace, job)
+    voice = adopted_voices.voice_of(found)
+    return {"job": job_facts(found), "voice": _card(desk, voice) if voice else None}
+
+
+def pack(desk: Desk, voice: str, kind: packed_voices.Kind, form: str = "") -> dict[str, Any]:
+    """Have a voice packed, to be taken along; no job when it is packed already."""
     found = library.find(desk.workspace, voice)
-    path = _passing(desk) / "voice.timbre"
-    travel.pack(desk.workspace, found, path)
-    return Served(path, "application/zip", f"{_file_name(found)}.timbre")
+    job = packed_voices.submit(desk.workspace, found, kind, form)
+    return {"job": job.id if job else None}
 
 
-def zipped(desk: Desk, voice: str, form: str = "") -> Served:
-    """A voice as another program has it: its folder as a zip."""
+def packings(desk: Desk, voice: str) -> list[dict[str, Any]]:
+    """Every form that a voice can be taken along in: there, on its way, or to be asked for."""
     found = library.find(desk.workspace, voice)
-    place = _passing(desk)
-    folder = place / _file_name(found)
-    voice_export.export_voice(found.folder, folder, form)
-    archive = shutil.make_archive(str(place / "voice"), "zip", place, folder.name)
-    shutil.rmtree(folder)
-    return Served(Path(archive), "application/zip", f"{_file_name(found)}.zip")
+    return [_packing(each) for each in packed_voices.packings(desk.workspace, found)]
 
 
-def _passing(desk: Desk) -> Path:
-    """A new folder for something that is sent once; what lies there longer is deleted."""
-    place = desk.workspace.cache / "sent"
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for old in place.iterdir():
-        if old.stat().st_mtime < time.time() - _KEPT_SECONDS:
-            shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(dir=place))
+def _packing(each: packed_voices.Packing) -> dict[str, Any]:
+    there = each.packed
+    return {
+        "kind": each.kind,
+        "form": each.form,
+        "packed": {"id": there.id, "bytes": there.bytes} if there else None,
+        "job": job_facts(each.job) if each.job else None,
+    }
 
 
-def _file_name(voice: Voice) -> str:
-    return uploads.file_name(voice.name)
+def packed(desk: Desk, voice: str, id: str) -> Served:
+    """A voice as one file."""
+    found = library.find(desk.workspace, voice)
+    path = packed_voices.find(desk.workspace, found, id).path
+    return Served(path, "application/zip", f"{uploads.file_name(found.name)}{path.suffix}")
 
 
 # ---- What is seen and heard of one ----
@@ -241,13 +256,16 @@ CALLS: dict[str, Call] = {
     "voices.restore": restore,
     "voices.picture": picture,
     "voices.import": take_in,
+    "voices.import.job": taken_in,
+    "voices.import.languages": languages,
+    "voices.pack": pack,
+    "voices.packings": packings,
     **speaking.CALLS,
     **kept.CALLS,
     **comparing.CALLS,
 }
 FILES: dict[str, Call] = {
-    "voices.export": packed,
-    "voices.zip": zipped,
+    "voices.packed": packed,
     "voices.portrait": portrait,
     **kept.FILES,
     **comparing.FILES,

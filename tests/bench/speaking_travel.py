@@ -125,7 +125,7 @@ def _shaken(tensor: Floats, luck: np.random.Generator) -> Floats:
 def _taken(one: Workspace, other: Workspace, voice: Voice, work: Path) -> Voice:
     """Carry a voice over in one file."""
     path = work / "voice.timbre"
-    travel.pack(one, library.find(one, voice.id), path)
+    travel.pack(library.find(one, voice.id), path)
     try:
         return travel.unpack(other, path)
     finally:

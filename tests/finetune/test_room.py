@@ -191,6 +191,22 @@ def test_nothing_that_a_job_may_read_is_deleted_meanwhile(workspace):
     assert (workspace.cache / "features" / "one").exists()
 
 
+@pytest.mark.parametrize(("kind", "packed"), [("voice", "voices"), ("project", "exports")])
+def test_what_was_packed_of_a_thing_goes_with_it_and_of_no_other(workspace, tmp_path, kind, packed):
+    things = {
+        "voice": (voice(workspace, tmp_path / "v").item, library.shelf(workspace)),
+        "project": (projects.create(workspace, "Anna"), projects.shelf(workspace)),
+    }
+    item, shelf = things[kind]
+    shelf.trash(item.id)
+    gone = fill(workspace.cache / packed / item.id / "1" / "voice.zip", 900)
+    stays = fill(workspace.cache / packed / "0123456789ab" / "1" / "voice.zip", 900)
+
+    room.delete(room.set_aside(workspace, kind, item.id))
+
+    assert stays.exists() and not gone.parent.parent.exists()
+
+
 def test_a_project_that_a_job_works_with_is_not_deleted(workspace):
     item = projects.create(workspace, "Anna")
     projects.shelf(workspace).trash(item.id)

@@ -132,13 +132,27 @@ def test_an_export_that_fails_leaves_the_target_as_it_was(make, tmp_path, monkey
     voice, target = make(), tmp_path / "out"
     target.mkdir()
     before = sorted(tmp_path.iterdir())
-    monkeypatch.setattr(shutil, "copyfile", lambda *given, **more: 1 / 0)
+    monkeypatch.setattr(files, "write_json", lambda *given: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         export_voice(voice, target)
 
     assert sorted(tmp_path.iterdir()) == before
     assert list(target.iterdir()) == []
+
+
+def test_who_is_told_how_much_is_written_can_end_it(make, tmp_path):
+    voice, counts = make(content=bytes(3_000_000)), []
+
+    def told(written):
+        counts.append(written)
+        if written > 1_500_000:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        export_voice(voice, tmp_path / "out", told=told)
+
+    assert len(counts) == 2 and [each.name for each in tmp_path.iterdir()] == ["run"]
 
 
 def test_an_export_asks_for_room_before_it_begins(make, tmp_path, monkeypatch):

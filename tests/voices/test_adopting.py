@@ -58,6 +58,10 @@ def clip(path, seconds, pitch=140.0, channels=1):
     return path
 
 
+def adopt(workspace, path, name="", language="", reference=None):
+    return adopting.adopt(workspace, adopting.look(path, name, language, reference))
+
+
 def nothing_is_left(workspace):
     return not library.listed(workspace) and not [*workspace.voices.iterdir()]
 
@@ -69,7 +73,7 @@ def contents(folder):
 def test_a_folder_becomes_a_voice_that_speaks_and_travels(tuned, workspace, tmp_path):
     before = contents(tuned)
 
-    voice = adopting.adopt(workspace, tuned, language="de")
+    voice = adopt(workspace, tuned, language="de")
 
     files.check_folder(voice.folder)
     assert (voice.name, voice.engine, voice.language) == ("Grandma Ada", "xtts", "de")
@@ -80,7 +84,7 @@ def test_a_folder_becomes_a_voice_that_speaks_and_travels(tuned, workspace, tmp_
     assert len(samples) / rate == 5  # the longest of its clips that is not too long
     assert contents(tuned) == before and not [*workspace.cache.iterdir()]
 
-    travel.pack(workspace, voice, tmp_path / "ada.timbre")
+    travel.pack(voice, tmp_path / "ada.timbre")
     other = open_workspace(tmp_path / "other")
     there = travel.unpack(other, tmp_path / "ada.timbre")
     said = [
@@ -100,7 +104,7 @@ def test_a_hostile_model_leaves_nothing(tuned, workspace, tmp_path):
     hostile.CORPUS["os.system"][0](folder, tmp_path / "canary")
 
     with pytest.raises(EngineError, match=r"model\.pth wants to run code") as caught:
-        adopting.adopt(workspace, folder, language="en")
+        adopt(workspace, folder, language="en")
 
     assert "Do not use this file" in caught.value.fix
     assert not (tmp_path / "canary").exists() and nothing_is_left(workspace)
@@ -112,7 +116,7 @@ def test_a_hostile_model_leaves_nothing(tuned, workspace, tmp_path):
 @pytest.fixture
 def shallow(monkeypatch):
     """Without the engine's part, which takes seconds."""
-    monkeypatch.setattr(adopting, "_adopt", lambda found, into: (into / "model").touch())
+    monkeypatch.setattr(adopting, "_adopt", lambda found, into, meanwhile: (into / "model").touch())
 
 
 def reference_of(voice):
@@ -124,11 +128,11 @@ def test_a_wished_reference_comes_before_the_folders_own_and_that_before_its_cli
     light, workspace, tmp_path, shallow
 ):
     clip(light / "wavs" / "a.wav", 4)
-    lengths = [reference_of(adopting.adopt(workspace, light, language="en"))]
+    lengths = [reference_of(adopt(workspace, light, language="en"))]
     clip(light / "reference.wav", 6, channels=2)
-    lengths.append(reference_of(adopting.adopt(workspace, light, language="en")))
+    lengths.append(reference_of(adopt(workspace, light, language="en")))
     mine = clip(tmp_path / "mine.flac", 8)
-    lengths.append(reference_of(adopting.adopt(workspace, light, language="en", reference=mine)))
+    lengths.append(reference_of(adopt(workspace, light, language="en", reference=mine)))
 
     assert lengths == [(4, 1), (6, 1), (8, 1)]
 
@@ -138,7 +142,7 @@ def test_without_one_it_is_said_how_to_give_one(light, workspace):
     clip(light / "wavs" / "short.wav", 0.5)
 
     with pytest.raises(AudioError, match=r"neither reference\.wav nor a clip") as caught:
-        adopting.adopt(workspace, light, language="en")
+        adopt(workspace, light, language="en")
 
     assert "--reference FILE" in caught.value.fix and nothing_is_left(workspace)
 
@@ -154,7 +158,7 @@ def test_a_reference_that_cannot_be_one_is_refused(
     clip(mine, seconds, channels=channels) if channels else mine.write_bytes(b"RIFF")
 
     with pytest.raises(AudioError, match=said):
-        adopting.adopt(workspace, light, language="en", reference=mine)
+        adopt(workspace, light, language="en", reference=mine)
 
     assert nothing_is_left(workspace)
 
@@ -165,7 +169,7 @@ def test_a_reference_that_cannot_be_one_is_refused(
 @pytest.mark.parametrize(("wished", "said"), [("", "do not say which"), ("tlh", "speak 'tlh'")])
 def test_a_language_has_to_be_known(light, workspace, wished, said):
     with pytest.raises(SettingsError, match=said) as caught:
-        adopting.adopt(workspace, light, language=wished)
+        adopt(workspace, light, language=wished)
 
     assert "en, es" in caught.value.fix and nothing_is_left(workspace)
 
@@ -174,15 +178,15 @@ def test_the_only_language_of_its_files_is_taken(light, workspace, shallow):
     (light / "config.json").write_text('{"model": "xtts", "languages": ["de"]}')
     clip(light / "reference.wav", 3)
 
-    assert adopting.adopt(workspace, light).language == "de"
-    assert adopting.adopt(workspace, light, language="EN").language == "en"
+    assert adopt(workspace, light).language == "de"
+    assert adopt(workspace, light, language="EN").language == "en"
 
 
 def test_a_name_that_cannot_be_one_is_refused_before_anything_is_written(light, workspace):
     clip(light / "reference.wav", 3)
 
     with pytest.raises(NameProblem):
-        adopting.adopt(workspace, light, "a\nb", "en")
+        adopt(workspace, light, "a\nb", "en")
 
     assert nothing_is_left(workspace)
 
@@ -193,7 +197,7 @@ def test_room_is_kept_for_everything_else(light, workspace, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(9, 9, 2_000_000_001))
 
     with pytest.raises(DiskFullError, match="2 GB stays free"):
-        adopting.adopt(workspace, light, language="en")
+        adopt(workspace, light, language="en")
 
     assert nothing_is_left(workspace)
 
@@ -208,7 +212,7 @@ def test_however_its_process_ends_nothing_is_left(light, workspace, monkeypatch,
     monkeypatch.setattr(adopting.foreign, "__name__", "broken_reader")
 
     with pytest.raises(EngineError, match="reader ended with code"):
-        adopting.adopt(workspace, light, language="en")
+        adopt(workspace, light, language="en")
 
     assert nothing_is_left(workspace)
 

@@ -226,11 +226,32 @@ def test_a_link_in_a_voice_is_not_followed(tmp_path):
         bundle.write_bundle(a_voice(tmp_path / "voice"), tmp_path / "a.timbre", engine)
 
 
-def test_a_damaged_voice_is_not_packed(voice, tmp_path):
-    (voice / "reference.flac").write_bytes(flac(seed=9))
+@pytest.mark.parametrize(
+    ("name", "change"), [("reference.flac", lambda _: flac(seed=9)), ("voice.json", bytes.upper)]
+)
+def test_a_damaged_voice_is_not_packed(voice, tmp_path, name, change):
+    (voice / name).write_bytes(change((voice / name).read_bytes()))
 
-    with pytest.raises(DamagedFolderError):
-        bundle.write_bundle(voice, tmp_path / "a.timbre")
+    with pytest.raises(DamagedFolderError, match=f"{name} is not what was saved"):
+        bundle.write_bundle(voice, tmp_path / "a.timbre", facts=json.dumps(FACTS).encode())
+
+
+def test_every_byte_is_told_when_it_is_looked_at_and_when_it_is_written(voice, tmp_path):
+    counts = []
+
+    told = bundle.write_bundle(voice, tmp_path / "a.timbre", told=counts.append)
+
+    assert sum(counts) == 2 * sum(member.size for member in told.members)
+
+
+def test_who_is_told_can_end_it_and_nothing_is_left(voice, tmp_path):
+    def end(count):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        bundle.write_bundle(voice, tmp_path / "a.timbre", told=end)
+
+    assert [each.name for each in tmp_path.iterdir()] == ["voice"]
 
 
 def test_no_file_is_replaced_by_a_packed_voice(voice, tmp_path):

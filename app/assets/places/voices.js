@@ -38,7 +38,7 @@ export default function Voices({ project, now }) {
   return html`<div>
     <div class="row"><h1 class="grow">${t('voices.title')}</h1>
       <button onClick=${() => setImporting(true)}>${t('voices.import')}</button></div>
-    ${importing && html`<${Import} onClose=${() => setImporting(false)} done=${(made) => { setImporting(false); again(); choose(made.id); }} />`}
+    ${importing && html`<${Import} jobs=${now.jobs} onClose=${() => setImporting(false)} done=${(made) => { setImporting(false); again(); choose(made.id); }} />`}
     ${data.count === 0 && !data.trashed.length
       ? html`<div class="card empty"><p>${t('voices.none')}</p></div>`
       : html`<div class="voices">

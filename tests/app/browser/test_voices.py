@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
 from finetune import runs
+from finetune.jobs import queue
 from finetune.runs import Plan
-from tests import finished
+from tests import finished, jobs_at_work
 from tests.app.browser.conftest import PICTURES
 from tests.app.browsing import needs_browser
+from tests.engines.xtts import tiny
 from voices import files, library, spoken
 from voices.workspace import open_workspace
 
@@ -169,14 +172,29 @@ def test_two_are_compared_blind_and_the_result_is_kept(place):
     dialog.get_by_role("button", name="Close").click()
 
 
-def test_a_voice_is_saved_as_one_file_and_taken_in_again(place, voice, tmp_path):
+ONE_FILE = "One file for another Timbre (.timbre)"
+PACK_MS = 30_000
+
+
+def exported(place):
     place.get_by_role("button", name="Export").click()
-    dialog = place.get_by_role("dialog")
+    return place.get_by_role("dialog")
+
+
+def test_a_voice_is_saved_as_one_file_and_taken_in_again(place, voice, tmp_path, workspace):
+    dialog = exported(place)
     dialog.get_by_text("Nobody has said yet whose voice it is.").wait_for()
-    with place.expect_download() as download:
-        dialog.get_by_role("link", name="Save as one file").click()
+    with place.expect_download(timeout=PACK_MS) as download:
+        dialog.get_by_role("button", name=f"Save: {ONE_FILE}").click()
     path = tmp_path / "ada.timbre"
     shutil.copy(download.value.path(), path)
+    # It is packed: now it is only sent, in this dialog and the next.
+    dialog.get_by_role("button", name="Close").click()
+    again = exported(place).get_by_role("link", name=f"Save (14 MB): {ONE_FILE}")
+    with place.expect_download() as download:
+        again.click()
+    assert path.read_bytes() == Path(download.value.path()).read_bytes()
+    assert [each.request.kind for each in queue.jobs(workspace)].count("pack") == 1
     dialog.get_by_role("button", name="Close").click()
 
     place.get_by_role("button", name="Import a voice").click()
@@ -184,6 +202,62 @@ def test_a_voice_is_saved_as_one_file_and_taken_in_again(place, voice, tmp_path)
 
     place.get_by_role("heading", name=f"{voice.name} (2)", exact=True).wait_for()
     assert download.value.suggested_filename == f"{voice.name}.timbre"
+
+
+def test_a_packing_is_seen_and_stopped_and_downloads_nothing(place, voice, workspace, request):
+    place.on("download", lambda download: pytest.fail(f"{download.suggested_filename} came"))
+    held = queue.submit(
+        workspace, jobs_at_work.request("count", 100_000, needs=f"voice-{voice.id}")
+    )
+    dialog = exported(place)
+    dialog.get_by_role("button", name=f"Save: {ONE_FILE}").click()
+    dialog.get_by_text(f"Pack {voice.name}").wait_for()
+    dialog.get_by_role("button", name="Close").click()
+    exported(place).get_by_role("progressbar", name=f"Pack {voice.name}").wait_for()
+    place.screenshot(path=PICTURES / f"{request.node.name}-packing.png")
+
+    dialog.get_by_role("button", name="Take out of the queue").click()
+
+    dialog.get_by_role("button", name=f"Save: {ONE_FILE}").wait_for()
+    dialog.get_by_text("Taken out of the queue.").wait_for()
+    queue.stop(workspace, held.id)
+    list(held.folder.follow(poll_seconds=0.05))
+    assert not [*(workspace.cache / "voices" / voice.id).glob("*/*")]
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """A fine-tuned XTTS as another program leaves it."""
+    folder = tiny.make_base(tmp_path_factory.mktemp("theirs") / "Grandma")
+    for name in ("dvae.pth", "mel_stats.pth"):
+        (folder / name).unlink()
+    soundfile.write(folder / "reference.wav", tone(140, 0.4, 4), RATE)
+    return folder
+
+
+def test_a_voice_of_another_program_is_taken_in_or_says_why_not(place, theirs, tmp_path, request):
+    broken = tmp_path / "Broken"
+    shutil.copytree(theirs, broken)
+    (broken / "vocab.json").unlink()
+    place.get_by_role("button", name="Import a voice").click()
+    dialog = place.get_by_role("dialog")
+    path = dialog.get_by_label("Or where the file or the folder lies")
+    path.fill(str(broken))
+    dialog.get_by_role("button", name="Import", exact=True).click()
+    dialog.get_by_text("Name its language (--language)").wait_for()
+    dialog.get_by_label("The language it speaks").select_option(label="German")
+    dialog.get_by_role("button", name="Import", exact=True).click()
+    dialog.get_by_text("Broken has no vocab.json.").wait_for(timeout=PACK_MS)
+
+    path.fill(str(theirs))
+    dialog.get_by_role("button", name="Import", exact=True).click()
+    dialog.get_by_role("progressbar", name="Take in Grandma").wait_for()
+    dialog.get_by_text("goes on when the dialog is closed").wait_for()
+    place.screenshot(path=PICTURES / f"{request.node.name}-coming.png")
+
+    place.get_by_role("heading", name="Grandma", exact=True).wait_for(timeout=120_000)
+    dialog.wait_for(state="hidden")
+    region(place, "Grandma").get_by_text("XTTS v2 · de").wait_for()
 
 
 def test_a_voice_goes_into_the_trash_and_is_taken_back(place, voice):

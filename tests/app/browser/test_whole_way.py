@@ -155,6 +155,6 @@ def speak_and_export(page, workspace):
     [voice] = library.listed(workspace)
     assert voice.consent.whose == "The keeper"
     page.get_by_role("button", name="Export").click()
-    with page.expect_download() as download:
-        page.get_by_text("Save as one file for another Timbre").click()
+    with page.expect_download(timeout=LONG_MS) as download:
+        page.get_by_role("button", name="Save: One file for another Timbre").click()
     assert download.value.suggested_filename.endswith(".timbre")

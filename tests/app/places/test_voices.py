@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,12 +15,21 @@ import soundfile
 from app.places import comparing, kept, speaking, voices
 from app.screen.desk import Desk
 from engines.base import Sound
-from engines.errors import BundleError, EngineError, NameProblem, NotFoundError, SettingsError
-from finetune import runs, samples
+from engines.errors import (
+    AudioError,
+    BundleError,
+    EngineError,
+    NameProblem,
+    NotFoundError,
+    SettingsError,
+)
+from finetune import adopted_voices, packed_voices, runs, samples
 from finetune.jobs import queue
+from finetune.jobs.folder import JobFolder
+from finetune.jobs.worker import Job
 from finetune.runs import Plan
 from tests import finished
-from voices import files, library, pictures, speak_settings, spoken
+from voices import adopting, files, library, pictures, speak_settings, spoken
 from voices.library import Consent
 from voices.speaker.speaker import Piece, Sentence
 from voices.speaking.text import sentences
@@ -150,7 +159,11 @@ def test_a_voice_tells_what_it_is_and_what_its_scores_mean(desk, voice):
         ("Likeness", "sounds like the same person"),
         ("Misheard", "every word is understood"),
     ]
-    assert told["forms"] == ["", "piper"]
+    assert [(each["kind"], each["form"]) for each in voices.packings(desk, voice.id)] == [
+        ("timbre", ""),
+        ("zip", ""),
+        ("zip", "piper"),
+    ]
 
 
 def test_a_voice_goes_into_the_trash_and_comes_back(desk, voice):
@@ -196,18 +209,66 @@ def sent(desk, name, content):
 # ---- In and out ----
 
 
-def test_a_voice_travels_with_its_consent_and_without_its_picture(desk, tmp_path):
+@pytest.fixture
+def waiting(monkeypatch):
+    """Jobs are queued, and none is started."""
+    monkeypatch.setattr(queue, "advance", lambda workspace: None)
+
+
+def pack(desk, voice, kind, form=""):
+    """Have a voice packed as a job does it, and give the file that is served."""
+    asked = voices.pack(desk, voice.id, kind, form)["job"]
+    job = queue.find(desk.workspace, asked)
+    packed_voices.work(Job(JobFolder(job.folder.path)), packed_voices.read_wish(wish_of(job)))
+    [there] = [
+        each["packed"]
+        for each in voices.packings(desk, voice.id)
+        if (each["kind"], each["form"]) == (kind, form)
+    ]
+    return voices.packed(desk, voice.id, there["id"])
+
+
+def wish_of(job):
+    return Path(job.request.argv[-1])
+
+
+def test_a_voice_travels_with_its_consent_and_without_its_picture(desk, tmp_path, waiting):
     made = finished.voice(tmp_path / "made", scores={})
     voice = library.keep(desk.workspace, made, "Ada", Consent("Ada L.", True))
     pictures.keep(voice.folder, PNG)
 
-    served = voices.packed(desk, voice.id)
-    there = voices.take_in(desk, upload=sent(desk, "ada.timbre", served.content.read_bytes()))
+    served = pack(desk, voice, "timbre")
+    upload = sent(desk, "ada.timbre", served.content.read_bytes())
+    there = voices.take_in(desk, upload=upload)["voice"]
 
     assert served.download == "Ada.timbre"
     assert (there["name"], there["whose"], there["agreed"]) == ("Ada (2)", "Ada L.", True)
     assert there["picture"] is None
     assert not list(desk.uploads.iterdir())
+
+
+def test_a_voice_is_packed_once_and_the_page_sees_how_that_stands(desk, voice, waiting):
+    job = voices.pack(desk, voice.id, "zip")["job"]
+    on_its_way = voices.packings(desk, voice.id)[1]
+    queue.stop(desk.workspace, job)
+
+    served = pack(desk, voice, "zip")
+
+    assert (on_its_way["packed"], on_its_way["job"]["id"]) == (None, job)
+    assert on_its_way["job"]["title"] == "Pack Ada"
+    assert voices.pack(desk, voice.id, "zip") == {"job": None}
+    [timbre, ready, _] = voices.packings(desk, voice.id)
+    assert (timbre["packed"], ready["job"]) == (None, None)
+    assert ready["packed"]["bytes"] == served.content.stat().st_size
+    assert served.download == "Ada.zip"
+
+
+@pytest.mark.parametrize("id", ["..", "", "../..", "nothing", "{}/..", "{}/voice.zip"])
+def test_nothing_but_what_was_packed_of_a_voice_is_handed_out(desk, voice, waiting, id):
+    there = pack(desk, voice, "zip").content
+
+    with pytest.raises(NotFoundError):
+        voices.packed(desk, voice.id, id.format(there.parent.name))
 
 
 def test_a_file_that_is_no_voice_leaves_nothing(desk):
@@ -218,14 +279,58 @@ def test_a_file_that_is_no_voice_leaves_nothing(desk):
     assert list(desk.workspace.voices.iterdir()) == []
 
 
-def test_a_voice_is_written_for_other_programs_as_a_zip(desk, tmp_path):
-    voice = library.keep(desk.workspace, finished.voice(tmp_path / "made"), "Ada")
+@pytest.fixture
+def theirs(tmp_path):
+    """A folder that is recognised as an XTTS of another program."""
+    folder = tmp_path / "Grandma"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model": "xtts", "languages": ["en", "de"]}')
+    soundfile.write(folder / "reference.wav", tone(120, 4), RATE)
+    return folder
 
-    served = voices.zipped(desk, voice.id)
 
-    names = zipfile.ZipFile(served.content).namelist()
-    assert served.download == "Ada.zip"
-    assert {"Ada/model.safetensors", "Ada/wavs/reference.wav"} <= set(names)
+def test_a_voice_of_another_program_comes_in_by_a_job_that_tells_which_it_became(
+    desk, theirs, waiting, monkeypatch
+):
+    monkeypatch.setattr(adopting, "_adopt", lambda found, into, meanwhile: (into / "m").touch())
+    asked = voices.take_in(desk, path=str(theirs), language="de")
+    job = queue.find(desk.workspace, asked["job"])
+    before = voices.taken_in(desk, job.id)
+
+    adopted_voices.work(Job(JobFolder(job.folder.path)), adopted_voices.read_wish(wish_of(job)))
+
+    assert (asked["voice"], before["voice"], before["job"]["kind"]) == (None, None, "adopt")
+    made = voices.taken_in(desk, job.id)["voice"]
+    assert (made["name"], made["language"], made["engine"]) == ("Grandma", "de", "xtts")
+    assert [each["id"] for each in voices.shown(desk)["voices"]] == [made["id"]]
+
+
+def test_what_a_folder_does_not_say_is_asked_for_before_anything_is_queued(desk, theirs, waiting):
+    with pytest.raises(SettingsError, match="do not say which language") as caught:
+        voices.take_in(desk, path=str(theirs))
+    with pytest.raises(NotFoundError):
+        voices.take_in(desk, path=str(theirs), language="en", reference=str(theirs / "no.wav"))
+    with pytest.raises(AudioError, match="cannot be read as sound"):
+        voices.take_in(desk, path=str(theirs), language="en", reference=str(theirs / "config.json"))
+
+    assert caught.value.fix.startswith("Name its language (--language), one of ar,")
+    assert "de" in voices.languages(desk)
+    assert queue.jobs(desk.workspace) == []
+
+
+def test_a_part_of_a_voice_that_was_sent_says_what_to_give_instead(desk):
+    with pytest.raises(EngineError, match=r"model\.pth is one file") as caught:
+        voices.take_in(desk, upload=sent(desk, "model.pth", b"PK"))
+
+    assert "the folder with all its files" in caught.value.fix
+    assert not list(desk.uploads.iterdir())
+
+
+def test_only_a_job_that_takes_a_voice_in_tells_which_it_became(desk, voice, waiting):
+    job = voices.pack(desk, voice.id, "timbre")["job"]
+
+    with pytest.raises(NotFoundError, match="takes no voice in"):
+        voices.taken_in(desk, job)
 
 
 # ---- Speaking ----
