@@ -43,6 +43,8 @@ Kind = Literal["timbre", "zip"]
 # Between two looks for a wish to stop, a large voice is hashed as a whole.
 _STOP_SECONDS = 30.0
 _BLOCK = 1 << 20
+# Another number when the same voice is packed otherwise.
+_FORM = 1
 _SPARE_BYTES = 50_000_000
 _SHOWN_ENDED = 20
 
@@ -167,9 +169,9 @@ def _place(workspace: Workspace, voice: Voice, wish: PackWish) -> Path:
 
 
 def _state(voice: Voice) -> str:
-    """What a voice is: its files, its name in the library and its consent."""
+    """What is packed of a voice, and how: its files, its name in the library, its consent."""
     sealed = {name: each.sha256 for name, each in files.read_manifest(voice.folder).items()}
-    said = json.dumps([sealed, voice.name, asdict(voice.consent)], sort_keys=True)
+    said = json.dumps([_FORM, sealed, voice.name, asdict(voice.consent)], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:24]
 
 

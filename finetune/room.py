@@ -138,7 +138,9 @@ def _freeable(workspace: Workspace) -> Iterator[Freeable]:
             yield Freeable("checkpoints", run.id, run.plan.name, _gained(found))
     for kind, (folder, shelf) in _trash(workspace).items():
         for item in shelf.all(trashed=True):
-            yield Freeable(kind, item.id, item.name, _gained([folder / item.id]))
+            packed = workspace.cache / _PACKED[kind] / item.id
+            there = [each for each in (folder / item.id, packed) if each.exists()]
+            yield Freeable(kind, item.id, item.name, _gained(there))
 
 
 def _trash(workspace: Workspace) -> dict[Freed, tuple[Path, Shelf]]:
@@ -217,7 +219,8 @@ def _forget(workspace: Workspace, kind: Freed, thing_id: str) -> list[Path]:
         )
         if not gone.rowcount:
             raise NotFoundError(f"This {shelf.one} is not in the trash.", "Reload the page.")
-        there = (folder / thing_id, workspace.cache / _PACKED[kind] / thing_id)
+        # The cache first: where it cannot be set aside, nothing is gone.
+        there = (workspace.cache / _PACKED[kind] / thing_id, folder / thing_id)
         return [_aside(each) for each in there if each.exists()]
 
 

@@ -21,7 +21,7 @@ def run(
 
     `meanwhile` is called several times a second; what it raises ends the process, and all it began.
     """
-    argv = [sys.executable, "-m", module, *given]
+    argv = [sys.executable, "-X", "utf8", "-m", module, *given]
     with subprocess.Popen(
         argv,
         cwd=Path(__file__).parents[1],
@@ -45,10 +45,10 @@ def run(
 
 
 def _end(pid: int) -> None:
-    with suppress(psutil.NoSuchProcess):
+    with suppress(psutil.Error):
         process = psutil.Process(pid)
         for each in (*process.children(recursive=True), process):
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.Error):
                 each.kill()
 
 

@@ -56,6 +56,7 @@ function Studio() {
   useEffect(() => {
     const moved = () => setAt(here());
     addEventListener('hashchange', moved);
+    moved(); // the address may have changed since it was drawn
     return () => removeEventListener('hashchange', moved);
   }, []);
   const known = now?.projects ?? [];

@@ -15,6 +15,7 @@ from finetune import builds, submitting
 from finetune.builds import Choice, Words
 from finetune.hearing import languages, models
 from finetune.settings import CutSettings, HearSettings
+from voices import names
 
 
 def choices(desk: Desk, project: str, language: str | None = None) -> dict[str, Any]:
@@ -64,8 +65,9 @@ def text(desk: Desk, project: str, sent: list[str]) -> None:
 
 
 def _refuse_twice(sent: Sequence[str]) -> None:
+    alike = [names.key(name) for name in sent]  # on many disks A.txt and a.txt are one file
     for name in sent:
-        if sent.count(name) > 1:
+        if alike.count(names.key(name)) > 1:
             raise SettingsError(
                 f"Two of these texts are called {name}.",
                 "Rename one of them: a text belongs to the recording of its name.",

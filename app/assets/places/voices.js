@@ -30,6 +30,7 @@ export default function Voices({ project, now }) {
   useEffect(() => {
     const moved = () => setChosen(chosenHere());
     addEventListener('hashchange', moved);
+    moved();
     return () => removeEventListener('hashchange', moved);
   }, []);
   const choose = (id) => { location.hash = `${project?.id ?? ''}/voices/${id}`; };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -51,10 +52,43 @@ def test_every_template_says_its_sentence(chinese):
         ("Nobody knows this sentence, nor this half of it.", None),
         ("12.5 (1/2)", None),
         ("", None),
+        (".", None),
+        ("RuntimeError: shape of input is wrong", None),
+        ("The word of the day is this", None),
+        ("Ready and waiting for nobody", None),
+        ("Download Lord of the Rings", "下载 Lord of the Rings"),
+        ("What is this? . Take it back first.", "What is this? . 请先将其还原。"),
+        ("As the engine advises", "按引擎建议"),
+        ("As the engine advises.", "按引擎建议。"),
+        ("The project " + "x. Y " * 2000 + " is in the trash.", None),
     ],
 )
 def test_sentences_are_said_one_by_one_and_what_is_not_known_stays(chinese, english, other):
     assert chinese.evaluate(PUT, [[english]]) == [other or english]
+
+
+def test_what_is_no_text_stays_too(chinese):
+    assert chinese.evaluate(PUT, [[5, None, ["x"]]]) == [5, None, ["x"]]
+
+
+def test_no_text_is_looked_at_for_long(chinese):
+    parts = [
+        "A. ",
+        "x and y, ",
+        "There is no ",
+        "a: b; c, ",
+        " is ",
+        "1 of 2 files, ",
+        '" ',
+        "“a” ",
+    ]
+    texts = [(one + other) * 150 for one in parts for other in parts]
+    texts += [text[:490] for text in texts]
+
+    begun = time.monotonic()
+    chinese.evaluate(PUT, [texts])
+
+    assert (time.monotonic() - begun) / len(texts) < 0.1
 
 
 def test_a_refusal_is_said_in_the_language_of_the_page(chinese, workspace):

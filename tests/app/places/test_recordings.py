@@ -236,10 +236,10 @@ def test_two_texts_of_one_name_are_refused_and_neither_takes_the_others_place(
     desk, brought, tmp_path
 ):
     uploads = []
-    for folder in ("one", "two"):
+    for folder, name in (("one", "talk.txt"), ("two", "Talk.txt")):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "talk.txt").write_text(folder)
-        uploads.append(sent(desk, tmp_path / folder / "talk.txt"))
+        (tmp_path / folder / name).write_text(folder)
+        uploads.append(sent(desk, tmp_path / folder / name))
 
     with pytest.raises(SettingsError, match=r"Two of these texts are called talk\.txt"):
         ask(desk, "recordings.text", project=brought.id, sent=uploads)

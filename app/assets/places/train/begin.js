@@ -13,9 +13,12 @@ import { Plan } from './plan.js';
 const KEPT = 'timbre.train.';
 const FIRST = { engine: '', base: '', name: '', continues: '', transcriber: '', mix: [], sentences: [], train: {}, own: {}, gib: null, capability: '8.6' };
 
+/** What was chosen before; what only another Timbre knows is left out. */
+const keptOf = (project) => Object.fromEntries(Object.entries(JSON.parse(localStorage.getItem(KEPT + project.id) ?? '{}')).filter(([name]) => name in FIRST || name === 'version'));
+
 /** What was chosen here and not begun yet stays through a reload. */
 function useWish(project, first) {
-  const [wish, setWish] = useState(() => ({ ...FIRST, ...JSON.parse(localStorage.getItem(KEPT + project.id) ?? '{}'), ...first }));
+  const [wish, setWish] = useState(() => ({ ...FIRST, ...keptOf(project), ...first }));
   useEffect(() => localStorage.setItem(KEPT + project.id, JSON.stringify({ ...wish, continues: '' })), [wish]);
   return [wish, (change) => setWish((before) => ({ ...before, ...change }))];
 }

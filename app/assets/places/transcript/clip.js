@@ -9,7 +9,7 @@ import { translated } from '../../parts/translated.js';
 import { clock, number, t } from '../../parts/words.js';
 import * as deeds from './deeds.js';
 import { useEditor } from './editor.js';
-import { standing } from './rows.js';
+import { reasonOf, standing } from './rows.js';
 import { heardSecond, playFrom, soundOf, togglePlay } from './sound.js';
 
 const OF_THE_TEXT = ['agreement', 'repeats', 'certainty', 'speed', 'script', 'unknown'];
@@ -103,14 +103,14 @@ export function Homeless({ editor }) {
 function Why({ editor, clip, detail }) {
   const state = standing(clip);
   const against = detail?.revision === clip.revision ? detail.findings.filter((each) => each.weight > 0) : [];
-  const found = against.map((each) => each.sentence);
-  const reasons = clip.included && found.length ? found : [clip.reason].filter(Boolean);
+  const found = against.map((each) => translated(each.sentence));
+  const reasons = clip.included && found.length ? found : [reasonOf(clip)].filter(Boolean);
   const ways = remedies(editor, clip, detail, state);
   const other = detail?.heard && detail.heard.trim() !== clip.text.trim() ? detail.heard : '';
   if (clip.included && !reasons.length && !ways.length && !other) return null;
   return html`<div class="stack why-card">
-    ${!clip.included && html`<p><b>${t('transcript.leftout')}</b> ${translated(reasons[0] ?? '')}</p>`}
-    ${clip.included && reasons.length > 0 && html`<ul class="reasons">${reasons.map((each) => html`<li key=${each}>${translated(each)}</li>`)}</ul>`}
+    ${!clip.included && html`<p><b>${t('transcript.leftout')}</b> ${reasons[0] ?? ''}</p>`}
+    ${clip.included && reasons.length > 0 && html`<ul class="reasons">${reasons.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
     ${other && html`<p class="small-text"><span class="soft">${t('transcript.heard')}</span> ${other}</p>`}
     ${ways.length > 0 && html`<div class="row">${ways.map(([name, run]) => html`<${Act} key=${name} class="small" run=${run}>${t(`transcript.remedy.${name}`)}<//>`)}</div>`}
   </div>`;

@@ -70,8 +70,10 @@ export class Drafts extends Map {
   }
 
   saved(draft, sent) {
+    const now = this.editor.clips.get(draft.id);
     draft.base = sent;
-    draft.saw = this.editor.clips.get(draft.id)?.revision ?? draft.saw;
+    // Another may have changed it again before we heard that ours was saved: that was not seen.
+    if (now?.text === sent) draft.saw = now.revision;
     draft.state = 'typing'; // more was typed meanwhile: its own timer saves it
     if (draft.text === sent) this.drop(draft);
   }

@@ -3,10 +3,9 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../vendor/preact.js';
 import { Play } from '../../parts/player.js';
 import { Virtual } from '../../parts/virtual.js';
-import { translated } from '../../parts/translated.js';
 import { clock, number, t } from '../../parts/words.js';
 import { useEditor } from './editor.js';
-import { standing } from './rows.js';
+import { reasonOf, standing } from './rows.js';
 import { soundOf } from './sound.js';
 
 const WIDE = 52;
@@ -50,7 +49,7 @@ function Row({ editor, id, isOpen, onHeight }) {
   useWishedFocus(editor, line, isOpen);
   if (!clip) return null;
   const kind = standing(clip);
-  const why = translated(clip.reason) || t(`transcript.state.${kind}`);
+  const why = reasonOf(clip) || t(`transcript.state.${kind}`);
   return html`<input ref=${first} type="checkbox" checked=${picked} aria-label=${t('transcript.pick', { n: id })} onChange=${(event) => editor.pick(id, event.target.checked)} />
     <${Play} url=${soundOf(editor.project, clip)} label=${t('transcript.clip', { n: id })} />
     <span class="soft small-text when">${clock(clip.start, 1)} · ${t('unit.seconds', { n: number(clip.end - clip.start, 1) })}</span>

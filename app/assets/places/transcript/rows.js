@@ -1,5 +1,7 @@
 // Clips as the page holds them: read from the studio's short rows, sorted, filtered, counted.
 
+import { translated } from '../../parts/translated.js';
+
 const INCLUDED = 1;
 const GONE = 2;
 const EDITED = 4;
@@ -27,6 +29,9 @@ export function clipOf([id, revision, recording, start, end, text, flags, mark, 
 
 /** Whether a clip waits for somebody to look at it: doubtful, and nobody has decided. */
 export const toLookAt = (clip) => clip.included && clip.mark === 'look' && !clip.decided;
+
+/** Why a clip is marked or left out; what a person gave as the reason stays as it is. */
+export const reasonOf = (clip) => (clip.decided && !clip.included ? clip.reason : translated(clip.reason));
 
 /** Where a clip stands, in one word. */
 export function standing(clip) {

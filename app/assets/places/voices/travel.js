@@ -74,7 +74,7 @@ function Lying({ given, setGiven, taken, setAsked, setRefused, wasRefused }) {
   const take = async () => {
     setRefused(null);
     try {
-      const { voice, job } = await call('voices.import', given);
+      const { voice, job } = await call('voices.import', { ...given, path: given.path.trim(), reference: given.reference.trim() });
       if (voice) taken(voice);
       else setAsked(job);
     } catch (error) {
