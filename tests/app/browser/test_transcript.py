@@ -284,6 +284,30 @@ def test_a_conflict_shows_both_texts_and_lets_a_third_be_written(tabs, clip):
     line(tabs[1], 2).get_by_text("Ours.").wait_for(timeout=4_000)
 
 
+def test_a_late_answer_is_not_taken_for_what_another_wrote_since(tabs, item, clip):
+    one, other = tabs
+    held = []
+    one.route("**/transcript.text", lambda route: held.append((route, route.fetch())), times=1)
+    line(one, 2).locator(".said").click()
+    one.get_by_label("Text of clip 2").fill("Mine.")
+    line(other, 2).get_by_text("Mine.").wait_for()  # it is saved, and the answer is on its way
+    line(other, 2).locator(".said").click()
+    other.get_by_label("Text of clip 2").fill("Theirs.")
+    other.keyboard.press("Enter")
+    is_saved(other)
+    while screen_tabs.text_of(one, item.id, 2) != "Theirs.":
+        one.wait_for_timeout(50)
+
+    one.get_by_label("Text of clip 2").fill("Mine, more.")
+    [(route, answer)] = held
+    route.fulfill(response=answer)
+
+    one.locator(".conflict").wait_for()
+    shown = one.locator(".conflict").inner_text()
+    assert "Mine, more." in shown and "Theirs." in shown
+    assert clip(2).text == "Theirs."
+
+
 def test_what_was_typed_in_a_clip_that_was_merged_elsewhere_stays_to_be_copied(tabs):
     tabs[0].context.set_offline(True)
     line(tabs[0], 3).locator(".said").click()
