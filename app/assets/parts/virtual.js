@@ -42,21 +42,28 @@ export function Virtual({ count, height, open, openHeight, row, label }) {
     else if (last > scrollTop + clientHeight) box.current.scrollTop = Math.min(first, last - clientHeight + height / 2);
   }, [open, openHeight, count > 0]);
 
+  useKeyboard(box);
   const first = Math.max(0, Math.floor((seen.top - Math.max(0, extra)) / height) - BESIDE);
   const last = Math.min(count - 1, Math.ceil((seen.top + seen.height) / height) + 2 + BESIDE);
-  // A line is an element and no component, and the open one a child of its own between those before
-  // and those after it: Preact would move it among them, which takes the keyboard away from it.
-  const line = (index) => {
-    const { key, content, ...rest } = row(index);
-    return html`<li key=${key} style=${{ transform: `translateY(${top(index)}px)` }} aria-setsize=${count} aria-posinset=${index + 1} ...${rest}>${content}</li>`;
-  };
-  const lines = (from, to) => Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => line(from + index));
-  const isOpen = open >= 0 && open < count;
+  const indices = [];
+  for (let index = first; index <= last; index += 1) indices.push(index);
+  if (open >= 0 && open < first) indices.unshift(open);
+  if (open > last && open < count) indices.push(open);
   return html`<div class="virtual" ref=${box}>
     <ul aria-label=${label} style=${{ height: `${count * height + extra}px` }}>
-      ${lines(first, isOpen ? Math.min(last, open - 1) : last)}
-      ${isOpen && line(open)}
-      ${isOpen && lines(Math.max(first, open + 1), last)}
+      ${indices.map((index) => {
+        // An element and no component: Preact moves those more often.
+        const { key, content, ...line } = row(index);
+        return html`<li key=${key} style=${{ transform: `translateY(${top(index)}px)` }} aria-setsize=${count} aria-posinset=${index + 1} ...${line}>${content}</li>`;
+      })}
     </ul>
   </div>`;
+}
+
+/** A line that Preact moves in the page loses the keyboard: it gets it back before a key can be lost. */
+function useKeyboard(box) {
+  const had = box.current?.contains(document.activeElement) ? document.activeElement : null;
+  useLayoutEffect(() => {
+    if (had?.isConnected && document.activeElement !== had) had.focus({ preventScroll: true });
+  });
 }

@@ -92,7 +92,7 @@ function useOpenHeight(line, isOpen, onHeight, changed) {
 function useWishedFocus(editor, line, isOpen) {
   const wish = useEditor(editor, () => (isOpen ? editor.wish : 0));
   const done = useRef(isOpen ? 0 : wish);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen || wish === done.current) return;
     done.current = wish;
     if (wish !== editor.calledOff) line()?.querySelector('textarea, .said')?.focus({ preventScroll: true });
