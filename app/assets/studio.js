@@ -3,9 +3,9 @@
 // The address holds where a person is (#project/place), so that a reload, a second tab and a
 // bookmark show the same.
 
-import { html, render, useEffect, useState } from './vendor/preact.js';
+import { html, render, useEffect, useErrorBoundary, useState } from './vendor/preact.js';
 import { useLive } from './parts/live.js';
-import { Notes, problem } from './parts/notes.js';
+import { Notes, Report, problem } from './parts/notes.js';
 import { atWork } from './parts/jobs.js';
 import { PLACES, go, here, theme } from './parts/where.js';
 import { translated } from './parts/translated.js';
@@ -13,6 +13,7 @@ import { loadWords, t } from './parts/words.js';
 
 function Place({ name, ...shared }) {
   const [loaded, setLoaded] = useState({});
+  const [fault] = useErrorBoundary((error) => console.error(error));
   useEffect(() => {
     let left = false; // for another place, before this one was there
     import(`./places/${name}.js`).then(
@@ -21,8 +22,16 @@ function Place({ name, ...shared }) {
     );
     return () => { left = true; };
   }, [name]);
+  if (fault) return html`<${Broken} error=${fault} />`;
   if (loaded.name !== name) return html`<main id="place" aria-busy="true"></main>`;
   return html`<main id="place" tabindex="-1"><${loaded.Shown} key=${`${name} ${shared.project?.id}`} ...${shared} /></main>`;
+}
+
+/** In place of what could not be drawn. */
+function Broken({ error }) {
+  return html`<main id="place" tabindex="-1"><div class="card empty" role="alert">
+    <p><b>${t('frame.fault', { error: String(error) })}</b> ${t('frame.fault.fix')}</p>
+    <div class="row"><button class="primary" onClick=${() => location.reload()}>${t('frame.again')}</button><${Report} /></div></div></main>`;
 }
 
 function Running({ jobs }) {
@@ -68,7 +77,7 @@ function Studio() {
   return html`
     <${Header} place=${at.place} project=${project} now=${now} />
     ${error && html`<p class="gone" role="alert"><b>${error.what}</b> ${error.fix}</p>`}
-    ${now && html`<${Place} name=${at.place} project=${project} now=${now} go=${go} again=${again} onLanguage=${speak} />`}
+    ${now && html`<${Place} key=${at.place} name=${at.place} project=${project} now=${now} go=${go} again=${again} onLanguage=${speak} />`}
     <${Notes} />
   `;
 }
@@ -81,6 +90,15 @@ for (const name of ['dragover', 'drop']) {
     event.dataTransfer.dropEffect = 'none';
   });
 }
+
+/** Nothing goes wrong in silence; a studio that does not answer is named above every place. */
+function failed(error) {
+  if (error?.name === 'AbortError' || error?.status === 0) return;
+  problem(error?.what ? error : { what: t('frame.fault', { error: String(error) }), fix: t('frame.fault.fix'), fault: true });
+}
+
+addEventListener('error', (event) => event.error && failed(event.error));
+addEventListener('unhandledrejection', (event) => failed(event.reason));
 
 theme();
 await loadWords();

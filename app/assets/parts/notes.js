@@ -1,6 +1,7 @@
 // Notes at the edge of the page, and questions that need an answer.
 
 import { html, render, useEffect, useRef, useState } from '../vendor/preact.js';
+import { fileUrl } from './api.js';
 import { t } from './words.js';
 
 const SHOWN_MS = 6000;
@@ -9,7 +10,10 @@ let count = 0;
 
 /** Say something in passing; a problem stays until it is closed. `action` is {label, run}: undo, say. */
 export const note = (text, action) => show({ text, action });
-export const problem = (error) => show({ text: error.what ?? String(error), fix: error.fix ?? '', bad: true });
+export const problem = (error) => show({ text: error.what ?? String(error), fix: error.fix ?? '', bad: true, fault: error.fault });
+
+/** For a fault of Timbre's own: what somebody who helps needs to know. */
+export const Report = () => html`<a class="button small" href=${fileUrl('system.diagnostics')} download>${t('frame.report')}</a>`;
 
 /** The notes, newest last, read out by screen readers. */
 export function Notes() {
@@ -26,6 +30,7 @@ export function Notes() {
     ${notes.map(
       (each) => html`<div key=${each.id} class=${each.bad ? 'note bad' : 'note'}>
         <p><b>${each.text}</b>${each.fix && html` <span>${each.fix}</span>`}</p>
+        ${each.fault && html`<${Report} />`}
         ${each.action &&
         html`<button class="small" onClick=${() => { close(each.id); each.action.run(); }}>${each.action.label}</button>`}
         <button class="bare" aria-label=${t('frame.close')} onClick=${() => close(each.id)}>✕</button>
@@ -79,7 +84,7 @@ export function Dialog({ title, onClose, children }) {
 /** In place of what is not there yet, or cannot be had: then why. */
 export function Waiting({ error }) {
   if (!error) return html`<div aria-busy="true"></div>`;
-  return html`<div class="card empty" role="alert"><p><b>${error.what}</b> ${error.fix}</p></div>`;
+  return html`<div class="card empty" role="alert"><p><b>${error.what}</b> ${error.fix}</p>${error.fault && html`<${Report} />`}</div>`;
 }
 
 /** Ask before something that a person may regret; give whether they said yes. */

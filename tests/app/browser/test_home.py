@@ -125,6 +125,46 @@ def test_a_studio_that_is_gone_is_named_and_found_again(page, watched):
     watched.complaints.clear()  # Chromium counts what did not arrive
 
 
+def test_a_fault_of_ours_is_said_and_offers_a_report(watched, page):
+    said = {"what": "Timbre has a fault here.", "fix": "Nothing is lost.", "fault": True}
+    page.route("**/call/home.create", lambda route: route.fulfill(status=500, json=said))
+    page.get_by_label("New project").fill("Faulty")
+    page.get_by_role("button", name="Create project").click()
+
+    note = page.get_by_role("status").filter(has_text="Timbre has a fault here.")
+    with page.expect_download() as report:
+        note.get_by_role("link", name="Download a report for help").click()
+    assert report.value.suggested_filename.endswith(".zip")
+    watched.complaints.clear()  # of the answer 500
+
+
+def test_what_goes_wrong_in_the_page_itself_is_said_too(watched, page):
+    page.evaluate("setTimeout(() => { throw new TypeError('nothing is undefined'); })")
+
+    page.get_by_role("status").filter(has_text="TypeError: nothing is undefined").wait_for()
+    page.evaluate("Promise.reject(new RangeError('too far')); 0")
+    page.get_by_role("status").filter(has_text="RangeError: too far").wait_for()
+    page.evaluate("Promise.reject(new DOMException('stopped', 'AbortError')); 0")
+    page.wait_for_timeout(300)
+    assert page.get_by_role("status").filter(has_text="stopped").count() == 0
+    watched.complaints.clear()
+
+
+def test_a_place_that_cannot_be_drawn_says_so_and_the_others_can_be(watched, page):
+    page.route("**/call/home", lambda route: route.fulfill(json={"mark": "1", "data": {}}))
+    page.reload()
+
+    page.get_by_role("alert").get_by_text("This place has a fault").wait_for()
+    page.get_by_role("link", name="Download a report for help").wait_for()
+    assert watched.complaints
+    watched.complaints.clear()
+    page.get_by_role("link", name="System").click()
+    page.get_by_role("heading", name="This computer").wait_for()
+    page.unroute("**/call/home")
+    page.get_by_role("link", name="Home").click()
+    page.get_by_role("heading", name="Your voices").wait_for()
+
+
 def test_the_page_speaks_the_language_of_the_browser(running, chromium):
     context = chromium.new_context(locale="zh-CN")
     page = context.new_page()

@@ -1,9 +1,9 @@
 // Whether this computer can do the work: what was found, and what to do about it.
 
 import { html } from '../../vendor/preact.js';
-import { call, fileUrl } from '../../parts/api.js';
+import { call } from '../../parts/api.js';
 import { useLive } from '../../parts/live.js';
-import { Act } from '../../parts/notes.js';
+import { Act, Report } from '../../parts/notes.js';
 import { translated } from '../../parts/translated.js';
 import { t, when } from '../../parts/words.js';
 
@@ -23,7 +23,7 @@ export function Doctor() {
       <span class=${each.verdict}><span aria-hidden="true">${SIGNS[each.verdict]}</span><span class="hidden">${t(`system.doctor.sign.${each.verdict}`)}</span></span>
       <b>${translated(each.name)}</b>
       <div>${translated(each.found)}${each.verdict !== 'ok' && each.fix && html`<p class="why">${translated(each.fix)}</p>`}</div></li>`)}</ul>
-    <div><a class="button" href=${fileUrl('system.diagnostics')} download>${t('system.doctor.pack')}</a></div>
+    <div><${Report} /></div>
     <p class="why">${t('system.doctor.pack.why')}</p>
   </section>`;
 }
