@@ -10,6 +10,7 @@ the weights and all chance are afterwards as they were.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -172,11 +173,11 @@ class Sizing:
             return None
         self._keep(way, known)
         self._room = replace(self._room, fragmented=max(self._room.fragmented, known.fragmented))
-        return _as_candidate(way, known)
+        return self._as_candidate(way, known)
 
     def _still_true(self, known: Remembered, clips: Sequence[Item], task: Task) -> bool:
         """Whether a probe agrees with what was measured before; none is needed with much room."""
-        candidate = _as_candidate(Way(self._precision), known)
+        candidate = self._as_candidate(Way(self._precision), known)
         option = choice.best([candidate], task, self._room)
         if option is None:
             return False
@@ -252,6 +253,15 @@ class Sizing:
 
     # ---- What is remembered ----
 
+    def _as_candidate(self, way: Way, known: Remembered) -> Candidate:
+        return Candidate(way, known.fit, self._ceiling(), known.speaking)
+
+    def _ceiling(self) -> float:
+        """What tensors may hold: where memory ran out in one way, as much of another does too."""
+        ways = (Way(self._precision, recompute) for recompute in (False, True))
+        known = (remembered.recall(self._cache, self._name(each)) for each in ways)
+        return min((each.ceiling for each in known if each), default=math.inf)
+
     def _name(self, way: Way) -> str:
         return remembered.fingerprint({**self._facts, **asdict(way)})
 
@@ -278,10 +288,6 @@ def facts_of(
 def task_of(lengths: Sequence[int], batch: int, devices: int) -> Task:
     """What is to be learned, told from the lengths of its clips."""
     return Task(batch, max(lengths), max(1, round(sum(lengths) / len(lengths))), devices)
-
-
-def _as_candidate(way: Way, known: Remembered) -> Candidate:
-    return Candidate(way, known.fit, known.ceiling, known.speaking)
 
 
 def _agreed(option: Option, task: Task, room: Room, accelerator: Accelerator) -> Option:

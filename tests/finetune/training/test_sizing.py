@@ -147,7 +147,21 @@ def test_after_running_out_the_next_run_takes_less(tmp_path):
 
     again, clips, _ = sizing(tmp_path, size)
 
-    assert again.choose(clips, task()).option.micro_batch < before.micro_batch
+    after = again.choose(clips, task()).option
+    assert after.fits and after.taken < before.taken
+
+
+@pytest.mark.parametrize(("first", "second"), [("no", "yes"), ("yes", "no")])
+def test_where_one_way_ran_out_as_much_of_another_is_not_tried(tmp_path, first, second):
+    size = int(0.8 * whole_step())
+    before, clips, _ = sizing(tmp_path, size, settings=replace(SETTINGS, recompute=first))
+    ran_out = before.choose(clips, task()).option
+    before.ran_out(ran_out.micro_batch)
+    after, clips, _ = sizing(tmp_path, size, settings=replace(SETTINGS, recompute=second))
+
+    option = after.choose(clips, task()).option
+
+    assert option.fits and option.taken < ran_out.taken
 
 
 def test_where_nothing_fits_it_says_by_how_much_and_probes_nothing(tmp_path):
