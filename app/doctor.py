@@ -90,7 +90,7 @@ def disk(free_bytes: int) -> Check:
 
 
 def ram(total_bytes: int) -> Check:
-    total_gb = total_bytes / 1e9
+    total_gb = total_bytes / 2**30
     if total_gb < LITTLE_RAM_GB:
         return Check(
             "RAM", "note", f"{total_gb:.0f} GB", "Small engines only; close other programs."

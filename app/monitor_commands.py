@@ -137,13 +137,18 @@ def computer_line(computer: Computer) -> str:
             f"RAM {_gb(computer.ram_free_mib)} of {_gb(computer.ram_mib)} GB free",
             f"swap {_gb(computer.swap_used_mib)} of {_gb(computer.swap_mib)} GB used",
             f"processor {_number(computer.cpu_percent)} %",
-            f"disk {_gb(computer.disk_free_mib)} of {_gb(computer.disk_mib)} GB free",
+            f"disk {_disk_gb(computer.disk_free_mib)} of {_disk_gb(computer.disk_mib)} GB free",
         )
     )
 
 
 def _gb(mib: int | None) -> str:
     return "?" if mib is None else f"{mib / 1024:.1f}"
+
+
+def _disk_gb(mib: int | None) -> str:
+    # Disks count by 1,000, as they are sold; memory by 1,024.
+    return "?" if mib is None else f"{mib * 2**20 / 1e9:.1f}"
 
 
 def _number(value: float | None) -> str:

@@ -22,6 +22,7 @@ from app.train_commands import (
 )
 from engines.errors import SettingsError
 from finetune import projects, submitting
+from finetune.fitting.budget import memory
 from finetune.forecasts import Card, ForecastWish
 
 app = typer.Typer()
@@ -117,9 +118,9 @@ def _row(option: Mapping[str, Any]) -> tuple[str, ...]:
         ", ".join(way),
         str(option["micro_batch"]),
         f"{option['accumulation']} x",
-        f"{option['taken_mb'] / 1000:.1f} GB",
+        memory(option["taken_mb"] * 1e6),
         f"{speed:.3g}" if speed else "unknown",
-        "yes" if option["fits"] else f"no, by {over / 1000:.1f} GB",
+        "yes" if option["fits"] else f"no, by {memory(over * 1e6)}",
     )
 
 

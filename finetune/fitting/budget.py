@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 GIB = 2**30
+_MIB, _KIB = 2**20, 2**10
 # A desktop that opens one more window takes some; an out-of-memory costs more than this.
 _HEADROOM_BYTES, _HEADROOM_SHARE = 0.5 * GIB, 0.04
 # Windows moves memory of a full card into the computer's instead of refusing it, and everything
@@ -69,3 +70,14 @@ def of_computer(total: int, available: int, beside: int = 0) -> Room:
     `beside` is what this process takes that is no tensor.
     """
     return Room(total, available, int(_HEADROOM_BYTES + available / 10), beside)
+
+
+def memory(count: float) -> str:
+    """
+    Bytes of memory as people read them: with 1,024 in each unit, as cards are named.
+
+    A card sold with 12 GB has 12.0 GB here too. Disks and files count by 1,000, as they are sold.
+    """
+    if count >= 999.5 * _MIB:
+        return f"{count / GIB:.1f} GB"
+    return f"{count / _MIB:.0f} MB" if count >= 999.5 * _KIB else f"{count / _KIB:.0f} kB"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from finetune.fitting.budget import Room
+from finetune.fitting.budget import Room, memory
 from finetune.fitting.choice import Option
 from finetune.fitting.peaks import CHANGE, FIRST, MORE
 
@@ -39,19 +39,12 @@ def peak_of(option: Option) -> str:
     return f"{_STAGES[stage]}{of}"
 
 
-def size(count: float) -> str:
-    """Bytes as people read them."""
-    if count >= 999.5e6:
-        return f"{count / 1e9:.1f} GB"
-    return f"{count / 1e6:.0f} MB" if count >= 999.5e3 else f"{count / 1e3:.0f} kB"
-
-
 def _size(option: Option, room: Room) -> str:
     clips = f"{_clips(option)} at once"
     times = "the whole step" if option.accumulation == 1 else f"{option.accumulation} times a step"
     return (
-        f"It computes {clips}, {times}: {size(option.taken)} of the {size(room.budget)} that may be"
-        f" taken ({size(room.free)} are free), most of it in {peak_of(option)}."
+        f"It computes {clips}, {times}: {memory(option.taken)} of the {memory(room.budget)} that may be"
+        f" taken ({memory(room.free)} are free), most of it in {peak_of(option)}."
     )
 
 
@@ -69,7 +62,7 @@ def _recompute(option: Option, others: Sequence[Option]) -> list[str]:
     if kept is None:
         return ["Activations are computed again."]
     if not kept.fits:
-        return [f"Activations are computed again: kept, {size(kept.over)} would be missing."]
+        return [f"Activations are computed again: kept, {memory(kept.over)} would be missing."]
     return [f"Activations are computed again: {_compared(option, kept)}."]
 
 
@@ -90,7 +83,7 @@ def _given_up(option: Option, others: Sequence[Option]) -> list[str]:
     full = [each for each in others if each.way.compromise < option.way.compromise]
     if not full:
         return []
-    lack = size(min(each.over for each in full))
+    lack = memory(min(each.over for each in full))
     if option.way.lora_rank:
         added = f"LoRA of rank {option.way.lora_rank}"
         return [f"Small additions are learned ({added}): for all weights, {lack} would be missing."]
@@ -98,10 +91,10 @@ def _given_up(option: Option, others: Sequence[Option]) -> list[str]:
 
 
 def _too_large(option: Option, room: Room) -> str:
-    may = size(room.budget) if room.budget > 0 else "nothing"
+    may = memory(room.budget) if room.budget > 0 else "nothing"
     if not option.peaks:
         return f"Not even one clip at a time fits: {may} may be taken. {_WHAT_WOULD}"
     return (
-        f"Even with {_clips(option)} at a time it takes {size(option.taken)}, and {may} may be"
-        f" taken ({size(room.free)} are free): {size(option.over)} are missing. {_WHAT_WOULD}"
+        f"Even with {_clips(option)} at a time it takes {memory(option.taken)}, and {may} may be"
+        f" taken ({memory(room.free)} are free): {memory(option.over)} are missing. {_WHAT_WOULD}"
     )

@@ -26,6 +26,7 @@ import torch
 
 from engines.base import Clip, Features, Trainable
 from engines.errors import AudioError, DatasetError
+from finetune.fitting.budget import memory
 from finetune.jobs.events import Event, Said
 from finetune.jobs.telling import Telling
 from finetune.jobs.worker import StopWork
@@ -129,15 +130,15 @@ def place_for(
     room = rooms.get(choice)
     if choice in rooms and (room is None or bytes_needed < room):
         return choice, "as chosen"
-    needed = f"features of {_size(bytes_needed)}"
+    needed = f"features of {memory(bytes_needed)}"
     if choice == "gpu":
         place, reason = place_for("auto", bytes_needed, None, free_ram)
-        return place, f"{reason}; the GPU has {_size(room or 0)} free"
+        return place, f"{reason}; the GPU has {memory(room or 0)} free"
     if choice == "memory":
-        return "disk", f"{needed}, more than the {_size(free_ram)} of free memory"
+        return "disk", f"{needed}, more than the {memory(free_ram)} of free memory"
     if free_gpu is not None and bytes_needed < GPU_SHARE * free_gpu:
-        return "gpu", f"{needed}, under {GPU_SHARE:.0%} of the {_size(free_gpu)} free on the GPU"
-    share = f"{MEMORY_SHARE:.0%} of the {_size(free_ram)} of free memory"
+        return "gpu", f"{needed}, under {GPU_SHARE:.0%} of the {memory(free_gpu)} free on the GPU"
+    share = f"{MEMORY_SHARE:.0%} of the {memory(free_ram)} of free memory"
     if bytes_needed < MEMORY_SHARE * free_ram:
         return "memory", f"{needed}, under {share}"
     return "disk", f"{needed}, not under {share}"
@@ -363,7 +364,3 @@ def _make_folders(path: Path) -> None:
 
 def _digest(words: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB" if count >= 1e8 else f"{count / 1e6:,.1f} MB"

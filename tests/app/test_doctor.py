@@ -66,6 +66,10 @@ def test_letters_behind_an_architecture_do_not_matter():
     assert doctor.built_for((9, 0), ("compute_90",)) == ""
 
 
+def test_memory_is_told_as_it_is_sold():
+    assert doctor.ram(16 * 2**30).found == "16 GB"
+
+
 def test_a_card_is_told_with_everything_that_is_known():
     check = doctor.card_check(CARD, DRIVER, BUILD)
 

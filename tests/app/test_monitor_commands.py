@@ -28,8 +28,9 @@ def shown(reading, ours=frozenset()):
     return captured.get()
 
 
-def reading(*cards, **others):
+def reading(*cards, machine=None, **others):
     computer = Computer(ram_mib=16384, ram_free_mib=4096, cpu_percent=12.4)
+    computer = replace(computer, **(machine or {}))
     return Reading(1.0, Gpus(cards, **others), computer)
 
 
@@ -79,6 +80,12 @@ def test_what_is_unknown_is_a_question_mark_and_its_reason_stands_below():
     for remark in ("Odd.", "RTX 4070: It shares.", f"1 unknown: {LOST}", "2 Old: The GPU is gone."):
         assert remark in said
     assert "disk ? of ? GB free" in said
+
+
+def test_memory_counts_by_1024_as_cards_do_and_a_disk_by_1000_as_disks_do():
+    said = shown(reading(machine={"disk_mib": 953_674, "disk_free_mib": 95_367}))
+
+    assert "RAM 4.0 of 16.0 GB free" in said and "disk 100.0 of 1000.0 GB free" in said
 
 
 def test_without_a_gpu_there_is_no_table():

@@ -55,11 +55,19 @@ export function duration(seconds) {
   return t('unit.hours', { h: Math.floor(minutes / 60), m: minutes % 60 });
 }
 
-/** A size: "12 kB", "340 MB", "12.4 GB". */
+/** A size on a disk, which counts by 1,000: "12 kB", "340 MB", "12.4 GB". */
 export function size(bytes) {
   if (bytes == null) return '–';
   if (bytes < 999_500) return `${number(bytes / 1e3)} kB`;
   return bytes < 1e9 ? `${number(bytes / 1e6)} MB` : `${number(bytes / 1e9, 1)} GB`;
+}
+
+const MEBI = 2 ** 20;
+/** Memory of so many million bytes, with 1,024 in each unit as cards are named: "350 MB", "13.1 GB". */
+export function memory(mb) {
+  if (mb == null) return '–';
+  const mebi = (mb * 1e6) / MEBI;
+  return mebi < 999.5 ? `${number(mebi)} MB` : `${number(mebi / 1024, 1)} GB`;
 }
 
 /** A moment of today as a time, of another day with its date. */

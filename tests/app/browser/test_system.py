@@ -60,6 +60,17 @@ def here(page):
     return page
 
 
+def test_the_memory_of_a_card_is_the_same_figure_in_every_place(here):
+    mb = 12 * 1024 * 1.048576  # as the planner has it, in millions of bytes
+
+    said = here.evaluate(
+        "async (mb) => (await import('/timbre/assets/parts/words.js')).memory(mb)", mb
+    )
+
+    assert said == "12.0 GB"
+    assert f"/ {said}" in here.get_by_role("img", name="Memory").first.get_attribute("aria-label")
+
+
 def test_each_gpu_is_a_gauge_and_what_is_unknown_is_said_so(here):
     card = here.locator(".card", has=here.get_by_role("heading", name="GPU 0"))
     dark = here.locator(".card", has=here.get_by_role("heading", name="GPU 2"))

@@ -10,6 +10,7 @@ from finetune.fitting.choice import Candidate, Option, Way
 from finetune.fitting.peaks import CHANGE, FIRST, MORE, Fit, Growth, Held, Phase, Point
 
 MB = 10**6
+GB = 2**30
 LENGTHS = (400, 180, 60)
 
 
@@ -107,8 +108,8 @@ def candidate(fit, **way):
 
 def an_option(**changes):
     """One that fits: 4 clips at once, twice a step, 7.5 GB."""
-    peaks = {"model first": 6000 * MB, "model more": 7000 * MB, "model change": 5000 * MB}
-    known = Option(Way("bf16"), 4, 2, peaks, 7500 * MB, 0, 12.3, 1 / 12.3)
+    peaks = {"model first": 6 * GB, "model more": 7 * GB, "model change": 5 * GB}
+    known = Option(Way("bf16"), 4, 2, peaks, int(7.5 * GB), 0, 12.3, 1 / 12.3)
     way = {name: changes.pop(name) for name in ("recompute", "optimizer", "lora_rank")
            if name in changes}  # fmt: skip
     return replace(known, way=replace(known.way, **way), **changes)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from finetune.fitting import choice
-from finetune.fitting.budget import GIB, Room, of_card
+from finetune.fitting.budget import GIB, Room, memory, of_card
 from finetune.fitting.choice import Task, Way
 from finetune.fitting.peaks import Growth
-from finetune.fitting.reasons import peak_of, reasons, size
-from tests.finetune.fitting.laws import MB, an_option, candidate, steady
+from finetune.fitting.reasons import peak_of, reasons
+from tests.finetune.fitting.laws import GB, an_option, candidate, steady
 
-ROOM = Room(12_000 * MB, 10_000 * MB, 1000 * MB)
+ROOM = Room(12 * GB, 10 * GB, GB)
 KEPT = an_option()
 AGAIN = an_option(recompute=True, micro_batch=8, accumulation=1, clips_per_second=15.6)
-LACKING = an_option(over=2500 * MB, taken=11_500 * MB)
+LACKING = an_option(over=int(2.5 * GB), taken=int(11.5 * GB))
 
 
 def faults(sentence):
@@ -112,7 +112,7 @@ def test_activations_are_kept_where_computing_them_again_would_be_slower_and_by_
 
 
 def test_a_way_that_does_not_fit_is_not_compared_by_its_speed():
-    huge = an_option(recompute=True, over=MB)
+    huge = an_option(recompute=True, over=1)
 
     said = reasons(KEPT, [KEPT, huge], ROOM)[1]
 
@@ -139,7 +139,7 @@ def test_where_nothing_was_timed_clips_at_once_are_compared():
 
 def test_activations_are_compared_with_those_of_the_same_way_only():
     lora = an_option(recompute=True, lora_rank=16)
-    kept = an_option(lora_rank=16, over=700 * MB)
+    kept = an_option(lora_rank=16, over=700 * 2**20)
 
     assert "kept, 700 MB" in reasons(lora, [lora, LACKING, kept], ROOM)[1]
 
@@ -161,7 +161,7 @@ def test_what_is_given_up_comes_with_what_was_missing(way, said):
 
 
 def test_what_was_missing_is_the_least_of_all_that_gives_up_less():
-    option, larger = an_option(lora_rank=16), an_option(recompute=True, over=9000 * MB)
+    option, larger = an_option(lora_rank=16), an_option(recompute=True, over=9 * GB)
 
     assert "2.5 GB would be missing" in reasons(option, [option, larger, LACKING], ROOM)[-1]
 
@@ -207,9 +207,10 @@ def test_of_what_could_not_be_measured_the_room_is_told_and_what_would_help():
 @pytest.mark.parametrize(
     ("count", "said"),
     [
-        *((1000, "1 kB"), (300e3, "300 kB"), (999.6e3, "1 MB"), (7.4e6, "7 MB")),
-        *((949e6, "949 MB"), (999.4e6, "999 MB"), (999.6e6, "1.0 GB"), (12.34e9, "12.3 GB")),
+        *((2**10, "1 kB"), (300 * 2**10, "300 kB"), (999.6 * 2**10, "1 MB"), (7.4e6, "7 MB")),
+        *((949 * 2**20, "949 MB"), (999.4 * 2**20, "999 MB"), (999.6 * 2**20, "1.0 GB")),
+        (12_288 * 2**20, "12.0 GB"),
     ],
 )
 def test_sizes_are_said_in_the_unit_that_suits_them(count, said):
-    assert size(count) == said
+    assert memory(count) == said

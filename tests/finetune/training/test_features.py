@@ -543,7 +543,7 @@ def test_no_thread_stays_behind(tmp_path):
     assert threading.active_count() == before
 
 
-GB = 1_000_000_000
+GB = 2**30
 
 
 @pytest.mark.parametrize(
@@ -553,7 +553,7 @@ GB = 1_000_000_000
         ("auto", 2 * GB, 12 * GB, 9 * GB, "memory", "2.0 GB, under 25% of the 9.0 GB of free"),
         ("auto", 2 * GB, None, 9 * GB, "memory", "under 25%"),
         ("auto", 2 * GB, 12 * GB, 8 * GB, "disk", "not under 25% of the 8.0 GB"),
-        ("auto", 2_500_000, None, 8 * GB, "memory", "features of 2.5 MB"),
+        ("auto", 25 * 2**20, None, 8 * GB, "memory", "features of 25 MB"),
         ("gpu", 5 * GB, 12 * GB, 1 * GB, "gpu", "as chosen"),
         ("gpu", 5 * GB, None, 1 * GB, "gpu", "as chosen"),
         ("gpu", 5 * GB, 4 * GB, 30 * GB, "memory", "the GPU has 4.0 GB free"),

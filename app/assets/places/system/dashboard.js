@@ -6,15 +6,16 @@ import { Gauge, Key } from '../../parts/gauge.js';
 import { useLive } from '../../parts/live.js';
 import { Waiting } from '../../parts/notes.js';
 import { translated } from '../../parts/translated.js';
-import { duration, number, t } from '../../parts/words.js';
+import { duration, number, size, t } from '../../parts/words.js';
 
 const HISTORY_MS = 5000;
 const HOUR = 3600;
 
 /** A value with its unit, or that it is not known: never 0 for what nobody told. */
 const told = (value, unit, digits = 0) => (value == null ? t('system.unknown') : `${number(value, digits)} ${unit}`);
-const gb = (mib) => (mib == null ? null : mib / 1024);
-const inGb = (mib) => told(gb(mib), 'GB', 1);
+/** Memory as cards are named, with 1,024 in each unit; disks count by 1,000, as they are sold. */
+const inGb = (mib) => told(mib == null ? null : mib / 1024, 'GB', 1);
+const onDisk = (mib) => (mib == null ? t('system.unknown') : size(mib * 2 ** 20));
 const ago = (seconds) => (seconds === 0 ? t('system.now') : t('system.ago', { time: duration(-seconds) }));
 
 export function Dashboard() {
@@ -88,7 +89,7 @@ function Computer({ computer, lines }) {
   const facts = [
     ['processor', told(computer.cpu_percent, '%')],
     ['swap', `${inGb(computer.swap_used_mib)} / ${inGb(computer.swap_mib)}`],
-    ['disk', t('system.disk.free', { free: inGb(computer.disk_free_mib), total: inGb(computer.disk_mib) })],
+    ['disk', t('system.disk.free', { free: onDisk(computer.disk_free_mib), total: onDisk(computer.disk_mib) })],
   ];
   return html`<div class="card stack">
     <h2>${t('system.computer')}</h2>

@@ -6,7 +6,7 @@ import { Bar } from '../../parts/jobs.js';
 import { Act, Dialog } from '../../parts/notes.js';
 import { Typed } from '../../parts/typed.js';
 import { translated } from '../../parts/translated.js';
-import { number, size, t } from '../../parts/words.js';
+import { memory, number, size, t } from '../../parts/words.js';
 
 /** The engine to begin with: one that can learn at once, the main one before the small one. */
 export function preferred({ engines }) {
@@ -21,7 +21,7 @@ export function Engines({ known, chosen, wish, change, look }) {
         choose=${() => change({ engine: each.name, base: '', own: {} })} />`)}
     </div>
     <${Base} engine=${chosen} wish=${wish} change=${change} />
-    <p class="why">${known.computes.length ? t('train.computes', { names: known.computes.map((each) => `${each.name} (${size(each.total_mb * 1e6)})`).join(', ') }) : t('train.computes.none')}</p></div>`;
+    <p class="why">${known.computes.length ? t('train.computes', { names: known.computes.map((each) => `${each.name} (${memory(each.total_mb)})`).join(', ') }) : t('train.computes.none')}</p></div>`;
 }
 
 function Engine({ engine, isChosen, choose, look }) {

@@ -7,10 +7,9 @@ import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, Waiting, note } from '../../parts/notes.js';
 import { translated } from '../../parts/translated.js';
-import { clock, duration, number, t } from '../../parts/words.js';
+import { clock, duration, memory, number, t } from '../../parts/words.js';
 import { Command } from './command.js';
 import { Listen } from './listen.js';
-import { memory } from './plan.js';
 
 export function Going({ run, project, go, goOn, again }) {
   const { data, error } = useLive('train.run', { run: run.id });

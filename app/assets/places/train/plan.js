@@ -7,16 +7,13 @@ import { useLive } from '../../parts/live.js';
 import { Act } from '../../parts/notes.js';
 import { Typed } from '../../parts/typed.js';
 import { translated } from '../../parts/translated.js';
-import { duration, number, t } from '../../parts/words.js';
+import { duration, memory, number, size, t } from '../../parts/words.js';
 import { Command } from './command.js';
 
 const SETTLED_MS = 120;
 const ASK_MS = 700;
 const MOST_TRIES = 5;
 const LONGEST_BATCH = 64;
-
-/** Memory as people read it here: "13.1 GB", small ones "350 MB". */
-export const memory = (mb) => (mb == null ? '–' : mb < 999.5 ? `${number(mb)} MB` : `${number(mb / 1000, 1)} GB`);
 
 /** The plan for a wish: the newest there is, and whether it is of just this wish. */
 function usePlan(project, wish) {
@@ -169,7 +166,7 @@ function Slide({ label, value, low, high, put, said, isOwn, back, why }) {
 
 function Length({ plan }) {
   return html`<p><b>${plan.seconds ? t('train.takes', { time: duration(plan.seconds) }) : t('train.takes.unknown')}</b>
-    ${plan.disk_mb != null && html`${' '}<span class="soft">${t('train.disk', { size: memory(plan.disk_mb) })}</span>`}</p>`;
+    ${plan.disk_mb != null && html`${' '}<span class="soft">${t('train.disk', { size: size(plan.disk_mb * 1e6) })}</span>`}</p>`;
 }
 
 function OtherCard({ wish, change, shown }) {
