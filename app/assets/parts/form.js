@@ -19,6 +19,8 @@ const known = (words, otherwise) => (words.startsWith('form.') ? otherwise : wor
 export const labelOf = (field) => known(t(`form.label.${field.name}`), translated(field.name.replaceAll('_', ' ')));
 const helpOf = (field) => known(t(`form.help.${field.name}`), translated(field.help));
 const choiceOf = (choice) => known(t(`form.choice.${choice}`), choice);
+/** What a setting is set to, to be read. */
+export const settingSaid = (value) => choiceOf(value === true ? 'yes' : value === false ? 'no' : String(value)) || t('form.empty');
 
 /** Whether a setting is another than at first. */
 const isChanged = (field, values) => field.name in values && values[field.name] !== field.default;

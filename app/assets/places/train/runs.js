@@ -3,6 +3,7 @@
 import { html, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Chart, kindOf } from '../../parts/chart.js';
+import { labelOf, settingSaid } from '../../parts/form.js';
 import { isAtWork } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Bin, Rename, trashed } from '../../parts/named.js';
@@ -63,7 +64,7 @@ function Compared({ ids }) {
         <tr><th scope="row">${t('train.loss.check')}</th>${data.runs.map((each) => html`<td>${number(each.best?.check_loss, 3)}</td>`)}</tr>
         <tr><th scope="row">${t('train.compare.alike')}</th>${data.runs.map((each) => html`<td>${number(each.best?.similarity, 2)}</td>`)}</tr>
         <tr><th scope="row">${t('train.compare.errors')}</th>${data.runs.map((each) => html`<td>${each.best?.character_errors == null ? '–' : `${number(100 * each.best.character_errors)} %`}</td>`)}</tr>
-        ${rows.map(([name, values]) => html`<tr key=${name}><th scope="row"><code>${name}</code></th>${values.map((each) => html`<td>${each == null ? '–' : String(each)}</td>`)}</tr>`)}
+        ${rows.map(([name, values]) => html`<tr key=${name}><th scope="row">${labelOf({ name })}</th>${values.map((each) => html`<td>${each == null ? '–' : settingSaid(each)}</td>`)}</tr>`)}
       </tbody></table></div>
     ${rows.length === 0 && html`<p class="soft">${t('train.compare.same')}</p>`}
   </div>`;

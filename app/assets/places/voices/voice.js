@@ -2,7 +2,7 @@
 
 import { html, useState } from '../../vendor/preact.js';
 import { call, fileUrl, upload } from '../../parts/api.js';
-import { labelOf } from '../../parts/form.js';
+import { labelOf, settingSaid } from '../../parts/form.js';
 import { Rename, trashed } from '../../parts/named.js';
 import { Act, doing, note } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
@@ -131,6 +131,6 @@ function Origin({ voice }) {
   return html`<div class="stack"><h3>${t('voices.origin')}</h3>
     <table><tbody>${rows.map(([name, value]) => html`<tr><th scope="row">${t(`voices.origin.${name}`)}</th><td>${value}</td></tr>`)}</tbody></table>
     ${settings.length > 0 && html`<details><summary>${t('voices.origin.settings')}</summary>
-      <table><tbody>${settings.map(([name, value]) => html`<tr><th scope="row">${labelOf({ name })}</th><td>${String(value)}</td></tr>`)}</tbody></table></details>`}
+      <table><tbody>${settings.map(([name, value]) => html`<tr><th scope="row">${labelOf({ name })}</th><td>${settingSaid(value)}</td></tr>`)}</tbody></table></details>`}
   </div>`;
 }
