@@ -11,7 +11,17 @@ import typer
 
 from app import views
 from finetune.jobs import queue
-from finetune.jobs.events import Event, Measured, Planned, Progress, Said, Sampled, Saved, Step
+from finetune.jobs.events import (
+    Chosen,
+    Event,
+    Measured,
+    Planned,
+    Progress,
+    Said,
+    Sampled,
+    Saved,
+    Step,
+)
 from finetune.jobs.queue import Job
 from voices.workspace import Workspace
 
@@ -33,7 +43,7 @@ class Lines:
         match event:
             case Progress() | Step():
                 self.progress(event)
-            case Said() | Planned() | Measured() | Sampled() | Saved():
+            case Said() | Planned() | Chosen() | Measured() | Sampled() | Saved():
                 self.say(views.event_line(event))
 
     def say(self, text: str) -> None:

@@ -13,7 +13,7 @@ from engines.base import Engine
 from engines.errors import EngineError
 from finetune.bases import Listed
 from finetune.datasets import Dataset
-from finetune.jobs.events import Event, Measured, Planned, Sampled, Saved, Step
+from finetune.jobs.events import Chosen, Event, Measured, Planned, Sampled, Saved, Step
 from finetune.runs import AT_WORK, Plan, Run
 from finetune.settings import TrainSettings
 
@@ -74,7 +74,7 @@ def history_facts(told: Sequence[Event]) -> dict[str, Any]:
     """What a run told, for programs: its newest step, and all that is rarer."""
     steps = [each for each in told if isinstance(each, Step)]
     rarer = (
-        *(("planned", Planned), ("measured", Measured)),
+        *(("planned", Planned), ("chosen", Chosen), ("measured", Measured)),
         *(("samples", Sampled), ("saved", Saved)),
     )
     return {
@@ -93,6 +93,7 @@ def run_page(run: Run, told: Sequence[Event]) -> str:
         f"Base: {run.plan.base}",
         *([f"Goes on from run {run.plan.continues}"] if run.plan.continues else []),
         f"Chosen: {_chosen(run.plan)}",
+        *[views.event_line(each) for each in told if isinstance(each, Chosen)][-1:],
         *[views.event_line(each) for each in told if isinstance(each, Planned)][-1:],
         *([views.event_line(steps[-1])] if steps else []),
         *_measured(told),

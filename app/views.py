@@ -8,6 +8,7 @@ from typing import Any
 
 from app.doctor import Check
 from finetune.jobs.events import (
+    Chosen,
     Event,
     Failed,
     Finished,
@@ -79,7 +80,7 @@ def event_line(event: Event) -> str:
             rate = f", {_number(round(told.clips_per_second, 1))} clips a second"
             left = f", {duration(seconds_left)} left" if seconds_left is not None else ""
             return f"step {step:,} of {total:,}, {_loss(loss, parts)}{rate}{left}"
-        case Planned(reasons=reasons):
+        case Planned(reasons=reasons) | Chosen(reasons=reasons):
             return " ".join(reasons)
         case Measured(step, loss, parts):
             return f"Step {step:,}, on clips it never learned from: {_loss(loss, parts)}"

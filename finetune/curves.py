@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from finetune.best import Heard
-from finetune.jobs.events import Measured, Planned, Sampled, Saved, Step, from_line
+from finetune.jobs.events import Chosen, Measured, Planned, Sampled, Saved, Step, from_line
 from finetune.jobs.folder import read_lines
 from finetune.runs import RunFolder
 
@@ -39,6 +39,7 @@ class Told:
     sampled: dict[tuple[int, str], Sampled] = field(default_factory=dict)
     saved: dict[int, Saved] = field(default_factory=dict)
     planned: Planned | None = None
+    chosen: Chosen | None = None
 
     _last_line: str = ""
     _drawn: list[Point] | None = None
@@ -59,6 +60,8 @@ class Told:
                 self.saved[event.step] = event
             case Planned():
                 self.planned = event
+            case Chosen():
+                self.chosen = event
 
     @property
     def last(self) -> Step | None:

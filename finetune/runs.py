@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from engines.errors import DamagedFolderError, NotFoundError
 from finetune.jobs import queue
-from finetune.jobs.events import Event, Measured, Planned, Sampled, Saved, Step
+from finetune.jobs.events import Event, OfLearning, Step
 from finetune.jobs.queue import Job
 from finetune.settings import TrainSettings
 from voices import files, names
@@ -29,9 +29,7 @@ from voices.workspace import Workspace
 State = Literal["waiting", "running", "stopping", "stopped", "finished", "failed", "interrupted"]
 AT_WORK: tuple[State, ...] = ("waiting", "running", "stopping")
 _TAIL_BYTES = 64 * 1024
-_TOLD: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Planned, Step, Measured, Sampled, Saved)
-}
+_TOLD: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(OfLearning)}
 
 
 @dataclass(frozen=True)
@@ -339,7 +337,7 @@ def _lines(path: Path) -> Iterator[str]:
             yield from (line for line in file if line.endswith("\n"))
 
 
-def _told(line: str) -> Planned | Step | Measured | Sampled | Saved | None:
+def _told(line: str) -> OfLearning | None:
     # events.from_line takes 12 µs, of which 5 are parsing: seconds, with many steps.
     try:
         said = json.loads(line)

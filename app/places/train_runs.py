@@ -85,6 +85,7 @@ def detail(desk: Desk, run: str) -> dict[str, Any]:
         "checks": told.checks,
         "now": _now(told),
         "planned": asdict(told.planned) if told.planned else None,
+        "chosen": told.chosen.reasons if told.chosen else [],
         "samples": [
             {"text": text, "heard": [curves.facts_of_sample(each) for each in spoken]}
             for text, spoken in told.samples
@@ -225,9 +226,7 @@ def restore(desk: Desk, run: str) -> None:
 def compare(desk: Desk, run: list[str]) -> dict[str, Any]:
     """Curves of several runs, the settings in which they differ, and how good they got."""
     found = [runs.find(desk.workspace, each) for each in run]
-    chosen = [
-        {"dataset": e.plan.version, "engine": e.plan.engine, **_all_settings(e.plan)} for e in found
-    ]
+    chosen = [_all_settings(each) for each in found]
     return {
         "runs": [_compared(each) for each in found],
         "differ": {
@@ -238,8 +237,14 @@ def compare(desk: Desk, run: list[str]) -> dict[str, Any]:
     }
 
 
-def _all_settings(plan: Plan) -> Mapping[str, Any]:
-    return {**asdict(plan.train), **plan.engine_settings}
+def _all_settings(run: Run) -> Mapping[str, Any]:
+    """What it learned with; before it tells, what was asked for."""
+    plan, told = run.plan, _HISTORIES.of(run.folder).chosen
+    return {
+        **{"dataset": plan.version, "engine": plan.engine},
+        **(told.settings if told else asdict(plan.train)),
+        **plan.engine_settings,
+    }
 
 
 def _compared(run: Run) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, get_args
 
 VERSION = 1
 
@@ -81,6 +81,16 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a training learns with from a step on: all that was left open is settled."""
+
+    step: int
+    settings: dict[str, Any]
+    reasons: list[str]
+    """Of what nobody chose."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """How the weights of a step do on clips they never learned from."""
 
@@ -138,11 +148,10 @@ class Failed:
     fix: str
 
 
-Event = Progress | Said | Planned | Step | Measured | Sampled | Saved | Finished | Stopped | Failed
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (Progress, Said, Planned, Step, Measured, Sampled, Saved, Finished, Stopped, Failed)
-}
+OfLearning = Planned | Chosen | Step | Measured | Sampled | Saved
+"""What a run's own history keeps."""
+Event = Progress | Said | OfLearning | Finished | Stopped | Failed
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def to_line(event: Event) -> str:
@@ -167,6 +176,8 @@ def _makes_sense(event: Event) -> bool:
         case Progress(done, total, unit, seconds_left, per_second):
             numbers = (done, total, seconds_left or 0.0, per_second or 0.0)
             return all(map(math.isfinite, numbers)) and isinstance(unit, str)
+        case Chosen(settings=settings, reasons=reasons):
+            return isinstance(settings, dict) and isinstance(reasons, list) and _finite(settings)
         case Planned() | Step() | Measured() | Sampled() | Saved():
             return _finite(asdict(event))
         case Failed(cause, what, fix):

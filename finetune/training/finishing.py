@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -39,7 +38,7 @@ def finish(
     Write the voice as the weights are now: it appears when all of it is there.
 
     `about` says what the plan does not: language, licence (of base and code), base_fingerprint,
-    step, why (it is the best), scores. A voice of an earlier end is kept under another name.
+    learned_with (all settings, settled), step, why (it is the best), scores. A voice of an earlier end is kept under another name.
     """
     if not run.path.is_dir():
         raise NotFoundError(f"There is no run {run.path.name}.", "Choose one that is there.")
@@ -83,7 +82,7 @@ def _sample(
 def _facts(
     run: RunFolder, plan: Plan, reference_text: str, sample_text: str, about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    train = {name: value for name, value in asdict(plan.train).items() if name not in _ONLY_HERE}
+    train = {name: value for name, value in about["learned_with"].items() if name not in _ONLY_HERE}
     told = {name: about.get(name) for name in ("licence", "base_fingerprint", "why", "scores")}
     told["engine_settings"] = plan.engine_settings
     told = _without_places(told, (run.path, run.path.parent.parent, Path(plan.base), Path.home()))

@@ -26,6 +26,10 @@ class Settled:
     total: int
     reasons: tuple[str, ...]
 
+    @property
+    def sentences(self) -> list[str]:
+        return [f"{each[0].upper()}{each[1:]}." for each in self.reasons]
+
 
 def settle(
     settings: TrainSettings, advised: Mapping[str, float], clips: int, clips_per_epoch: int

@@ -8,10 +8,9 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from finetune.jobs.events import Event, Measured, Planned, Sampled, Saved, Step, to_line
+from finetune.jobs.events import Event, OfLearning, Saved, to_line
 from voices import files
 
-_KEPT = (Planned, Step, Measured, Sampled, Saved)
 _ON_A_FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 # Hours of steps.
 _HELD_BACK = 100_000
@@ -42,7 +41,7 @@ class Told:
                 raise
 
     def _tell(self, event: Event) -> None:
-        if isinstance(event, _KEPT):
+        if isinstance(event, OfLearning):
             line = b"\n" * self._torn + to_line(event).encode() + b"\n"
             self._torn = True
             if os.write(self._history, line) < len(line):  # the last bytes there were

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,11 @@ from engines.errors import EngineError, StudioError
 from finetune import bases, runs
 from finetune.fitting.probes import clips_to_probe
 from finetune.hearing import models
-from finetune.jobs.events import Event, Said
+from finetune.jobs.events import Chosen, Event, Said
 from finetune.jobs.worker import Job
 from finetune.references import Reference, find_reference
 from finetune.runs import Plan, RunFolder
+from finetune.settings import TrainSettings
 from finetune.spoken_samples import sentences_for
 from finetune.training import checkpoints, devices, finishing, memory, settling, weights
 from finetune.training.features import Store, gather, place_for
@@ -130,6 +131,8 @@ class _Training:
         memory.free()
         self._make_ready(trainable)
         settled, ran_out = self._size(trainable, lessons, settled, material)
+        learned_with = replace(settled.settings, precision=self._precision)
+        self._say(Chosen(0, asdict(learned_with), settled.sentences))
         self._refuse_without_room(trainable, settled)
         judge = self._judge(material)
         reference = find_reference(material.train, material.sound, judge.print_of)
@@ -148,7 +151,7 @@ class _Training:
             return ""
         with looking_out(self._lookout, self._run.path):
             loop.run()
-        return self._finish(trainable, loop, stage, reference, base)
+        return self._finish(trainable, loop, stage, reference, base, learned_with)
 
     # ---- What it learns from ----
 
@@ -190,10 +193,7 @@ class _Training:
 
     def _settle(self, lessons: Lessons) -> Settled:
         clips = len(lessons.epoch(0, self._plan.train.seed))
-        settled = settling.settle(self._plan.train, self._engine.advised, lessons.own, clips)
-        for reason in settled.reasons:
-            self._say(Said(f"{reason[0].upper()}{reason[1:]}."))
-        return settled
+        return settling.settle(self._plan.train, self._engine.advised, lessons.own, clips)
 
     # ---- The model ----
 
@@ -302,7 +302,13 @@ class _Training:
             self._say(Said(f"The voice is not in the library yet. {error}"))
 
     def _finish(
-        self, trainable: Trainable, loop: Loop, stage: Stage, reference: Reference, base: Path
+        self,
+        trainable: Trainable,
+        loop: Loop,
+        stage: Stage,
+        reference: Reference,
+        base: Path,
+        learned_with: TrainSettings,
     ) -> str:
         best = checkpoints.best(self._run, lambda text: self._say(Said(text)))
         step, why = loop.done, "It is the last one: none was better than the base before it."
@@ -323,6 +329,7 @@ class _Training:
                     "base": [each.licence for each in self._engine.bases],
                 },
                 "base_fingerprint": base.name,
+                "learned_with": asdict(learned_with),
                 "step": step,
                 "why": why,
                 "scores": {

@@ -25,7 +25,7 @@ from finetune.fitting.remembered import Remembered
 from finetune.fitting.report import option_facts, room_facts
 from finetune.forecasts import ForecastWish
 from finetune.jobs import queue
-from finetune.jobs.events import Measured, Planned, Sampled
+from finetune.jobs.events import Chosen, Measured, Planned, Sampled
 from finetune.jobs.folder import JobFolder, Request
 from finetune.jobs.outcome import Outcome
 from finetune.monitor.machine import Machine
@@ -424,6 +424,16 @@ def test_runs_are_compared_by_curves_settings_and_best(ask, workspace, ada, wish
     assert told["differ"] == {"mood": ["calm", "glad"]}
     assert [len(each["curve"]) for each in told["runs"]] == [3, 3]
     assert told["runs"][1]["best"]["check_loss"] == 0.25
+
+
+def test_what_was_left_open_is_told_and_compared_as_it_was_settled(ask, workspace, ada, wish):
+    one, other = (ask("train.start", project=ada, wish=wish)["run"] for _ in range(2))
+    reason = "Batch 4: with 16 clips, more would be too few steps."
+    for run, batch in ((one, 4), (other, 2)):
+        write_history(ended(workspace, run).folder, Chosen(0, {"batch": batch}, [reason]))
+
+    assert ask("train.compare", run=[one, other])["differ"]["batch"] == [4, 2]
+    assert ask("train.run", run=one)["chosen"] == [reason]
 
 
 # ---- Sounds ----

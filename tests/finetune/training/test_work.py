@@ -17,7 +17,7 @@ from engines.errors import DatasetError, DiskFullError, NotFoundError
 from finetune import projects, runs
 from finetune.best import Choice
 from finetune.datasets import Dataset, Example
-from finetune.jobs.events import Measured, Said, Sampled, Saved, Step
+from finetune.jobs.events import Chosen, Measured, Said, Sampled, Saved, Step
 from finetune.jobs.folder import JobFolder
 from finetune.jobs.worker import Job, StopWork
 from finetune.runs import Plan, RunFolder
@@ -211,8 +211,20 @@ def test_what_is_chosen_is_said_with_its_reason(studio):
     studio.train(run)
 
     assert "It computes on cpu (as chosen), in fp32 (half precision gains nothing" in studio.said
-    assert "Batch 2: with 9 clips, more would be too few steps." in studio.said
-    assert "Learning rate 0.01: as the engine advises" in studio.said
+    [chosen] = studio.of(Chosen)
+    assert chosen in runs.history(run)
+    assert chosen.settings["batch"] == 2 and chosen.settings["precision"] == "fp32"
+    assert "Batch 2: with 9 clips, more would be too few steps." in chosen.reasons
+    assert "Learning rate 0.01: as the engine advises for its batch." in chosen.reasons
+
+
+def test_a_voice_tells_what_it_was_trained_with_and_not_what_was_left_open(studio):
+    run = studio.run(studio.tim, TrainSettings(device="cpu", threads=1, epochs=1))
+
+    studio.train(run)
+
+    told = json.loads((run.voice / "voice.json").read_text("utf-8"))["settings"]["train"]
+    assert (told["batch"], told["learning_rate"], told["precision"]) == (2, 0.01, "fp32")
 
 
 def test_a_run_that_has_its_voice_is_not_done_again(studio):

@@ -3,6 +3,7 @@
 import { html, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
 import { Chart } from '../../parts/chart.js';
+import { labelOf, settingSaid } from '../../parts/form.js';
 import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act, Waiting, note } from '../../parts/notes.js';
@@ -118,29 +119,33 @@ function Pace({ data }) {
 
 const PHASES = ['data', 'forward', 'backward', 'optimizer'];
 
+// Drawn in these, so that the lines behind stand at round figures.
+const MB_IN_GIB = 2 ** 30 / 1e6;
+const inGib = (mb) => (mb == null ? null : mb / MB_IN_GIB);
+
 /** Memory over time beside what was planned, and by phase of the newest step. */
 function Machine({ data }) {
   const [isOpen, open] = useState(false);
   const { data: seen } = useLive('train.machine', isOpen ? { run: data.id } : null, 10000);
   const phases = PHASES.filter((name) => data.now?.memory_mb[name] != null);
-  const lines = seen ? [{ name: t(`train.used.${seen.of}`), points: seen.used, kind: 'area' }] : [];
+  const lines = seen ? [{ name: t(`train.used.${seen.of}`), points: seen.used.map(([at, mb]) => [at, inGib(mb)]), kind: 'area' }] : [];
   if (seen?.of === 'gpu' && data.planned && seen.used.length) {
-    lines.push({ name: t('train.planned'), points: seen.used.map(([at]) => [at, data.planned.taken_mb]), kind: 'second' });
+    lines.push({ name: t('train.planned'), points: seen.used.map(([at]) => [at, inGib(data.planned.taken_mb)]), kind: 'second' });
   }
   return html`<details onToggle=${(event) => open(event.target.open)}><summary>${t('train.machine')}</summary>
-    ${seen && html`<${Chart} series=${lines} x=${{ format: (value) => clock(value) }} y=${{ min: 0, format: memory }} height=${130} label=${t('train.machine.said')} />`}
+    ${seen && html`<${Chart} series=${lines} x=${{ format: (value) => clock(value) }} y=${{ min: 0, format: (gib) => memory(gib * MB_IN_GIB) }} height=${130} label=${t('train.machine.said')} />`}
     ${phases.length > 0 && html`<table><caption class="hidden">${t('train.machine')}</caption><tbody>${phases.map((name) => html`<tr><th scope="row">${t(`train.phase.${name}`)}</th><td>${memory(data.now.memory_mb[name])}</td></tr>`)}</tbody></table>`}
   </details>`;
 }
 
 function Behind({ data }) {
-  const reasons = data.planned?.reasons ?? [];
+  const reasons = [...data.chosen, ...(data.planned?.reasons ?? [])];
   const settings = Object.entries(data.settings);
   return html`<div class="stack">
     <details><summary>${t('train.chosen')}</summary><ul class="facts why">
       ${data.continues && html`<li>${t('train.continues', { name: data.continues })}</li>`}
       ${reasons.map((each) => html`<li key=${each}>${translated(each)}</li>`)}
-      ${settings.map(([name, value]) => html`<li key=${name}><code>${name} ${String(value)}</code></li>`)}</ul></details>
+      ${settings.map(([name, value]) => html`<li key=${name}>${labelOf({ name })}: ${settingSaid(value)}</li>`)}</ul></details>
     <${Log} run=${data.id} />
     ${data.command && html`<${Command} text=${data.command} label=${t('train.command.ran')} />`}
   </div>`;
