@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +17,14 @@ from statistics import fmean
 from typing import Any
 
 from finetune.best import Heard
-from finetune.jobs.events import Chosen, Measured, Planned, Sampled, Saved, Step, from_line
+from finetune.jobs.events import Chosen, Measured, Planned, Said, Sampled, Saved, Step, from_line
 from finetune.jobs.folder import read_lines
 from finetune.runs import RunFolder
 
 BUCKETS = 256
 """Stretches of a curve, each drawn by its least and its most."""
 _KEPT = 12
+_SAID = 200
 Point = tuple[int, float, float]
 """A step, its loss, its learning rate."""
 
@@ -40,6 +41,8 @@ class Told:
     saved: dict[int, Saved] = field(default_factory=dict)
     planned: Planned | None = None
     chosen: Chosen | None = None
+    said: deque[str] = field(default_factory=lambda: deque(maxlen=_SAID))
+    """The sentences it said last."""
 
     _last_line: str = ""
     _drawn: list[Point] | None = None
@@ -62,6 +65,8 @@ class Told:
                 self.planned = event
             case Chosen():
                 self.chosen = event
+            case Said(text):
+                self.said.append(text)
 
     @property
     def last(self) -> Step | None:

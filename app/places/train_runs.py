@@ -159,10 +159,11 @@ def _used_mb(reading: Reading, gpu: bool) -> float | None:
     return None if ram is None or free is None else round((ram - free) * _MB_IN_MIB, 1)
 
 
-def log(desk: Desk, run: str) -> dict[str, str]:
-    """The end of what it printed."""
+def log(desk: Desk, run: str) -> dict[str, Any]:
+    """What it said, and the end of what it printed."""
     found = runs.find(desk.workspace, run)
-    return {"log": found.job.folder.log_tail() if found.job else ""}
+    said = list(_HISTORIES.of(found.folder).said)
+    return {"said": said, "log": found.job.folder.log_tail() if found.job else ""}
 
 
 # ---- What is done with it ----

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from finetune.jobs.events import Event, OfLearning, Saved, to_line
+from finetune.jobs.events import Event, OfLearning, Said, Saved, to_line
 from voices import files
 
 _ON_A_FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
@@ -18,7 +18,7 @@ _HELD_BACK = 100_000
 
 class Told:
     """
-    Tells every event to the job, and appends those about learning to the history.
+    Tells every event to the job, and appends what it said and those about learning to the history.
 
     On a full disk they are held back until there is room: telling never ends a run.
     """
@@ -41,7 +41,7 @@ class Told:
                 raise
 
     def _tell(self, event: Event) -> None:
-        if isinstance(event, OfLearning):
+        if isinstance(event, OfLearning | Said):
             line = b"\n" * self._torn + to_line(event).encode() + b"\n"
             self._torn = True
             if os.write(self._history, line) < len(line):  # the last bytes there were

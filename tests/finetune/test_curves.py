@@ -8,7 +8,7 @@ import time
 import pytest
 
 from finetune.curves import BUCKETS, Histories, thinned
-from finetune.jobs.events import Measured, Sampled, to_line
+from finetune.jobs.events import Measured, Said, Sampled, to_line
 from finetune.runs import RunFolder
 from tests.trainee import step_event, write_history
 
@@ -29,6 +29,15 @@ def test_what_is_new_is_added_to_what_was_read(folder):
     assert told.curve == [(1, 3.0, 1e-5), (2, 2.0, 1e-5), (3, 1.0, 1e-5)]
     assert told.checks == [(3, 0.5)]
     assert Histories().of(folder).curve == told.curve
+
+
+def test_what_it_said_is_there_in_order_across_jobs_and_not_without_end(folder):
+    write_history(folder, Said("It begins."), step_event(1, 9, 3.0))
+    write_history(folder, *(Said(f"It goes on ({number}).") for number in range(1000)))
+
+    said = list(Histories().of(folder).said)
+
+    assert said[-1] == "It goes on (999)." and "It begins." not in said and len(said) == 200
 
 
 def test_half_a_line_is_waited_for(folder):

@@ -25,7 +25,7 @@ from finetune.fitting.remembered import Remembered
 from finetune.fitting.report import option_facts, room_facts
 from finetune.forecasts import ForecastWish
 from finetune.jobs import queue
-from finetune.jobs.events import Chosen, Measured, Planned, Sampled
+from finetune.jobs.events import Chosen, Measured, Planned, Said, Sampled
 from finetune.jobs.folder import JobFolder, Request
 from finetune.jobs.outcome import Outcome
 from finetune.monitor.machine import Machine
@@ -410,6 +410,18 @@ def test_a_run_is_renamed_put_away_and_taken_back(ask, workspace, ada, wish):
 
     assert away["runs"] == [] and away["trashed"] == [{"id": run, "name": "Countess"}]
     assert ask("train", project=ada)["runs"][0]["name"] == "Countess"
+
+
+def test_the_log_is_what_it_said_and_the_end_of_what_was_printed(ask, workspace, ada, wish):
+    run = ask("train.start", project=ada, wish=wish)["run"]
+    found = ended(workspace, run)
+    write_history(found.folder, Said("Pocket is loaded."))
+    found.job.folder.log_path.write_text("a warning of torch\n")
+
+    told = ask("train.log", run=run)
+
+    assert told["said"][-1] == "Pocket is loaded."
+    assert told["log"] == "a warning of torch"
 
 
 def test_runs_are_compared_by_curves_settings_and_best(ask, workspace, ada, wish):

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from finetune import runs
+from finetune.curves import Histories
 from finetune.jobs.events import Measured, Said, Saved, Step
 from finetune.runs import RunFolder
 from finetune.training.told import Told
@@ -50,6 +51,7 @@ def test_what_is_about_learning_is_in_the_history_and_everything_goes_to_the_job
 
     assert heard == every
     assert [type(each) for each in runs.history(run)] == [Step, Measured, Saved]
+    assert list(Histories().of(run).said) == ["Hello."]
 
 
 def test_it_goes_on_where_another_job_ended(run):

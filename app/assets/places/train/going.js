@@ -155,5 +155,5 @@ function Log({ run }) {
   const [isOpen, open] = useState(false);
   const { data } = useLive('train.log', isOpen ? { run } : null, 2000);
   return html`<details onToggle=${(event) => open(event.target.open)}><summary>${t('train.log')}</summary>
-    ${data && html`<pre tabindex="0" aria-label=${t('train.log')}>${data.log || t('train.log.empty')}</pre>`}</details>`;
+    ${data && html`<pre tabindex="0" aria-label=${t('train.log')}>${[...data.said.map(translated), data.log].filter(Boolean).join('\n') || t('train.log.empty')}</pre>`}</details>`;
 }
