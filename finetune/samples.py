@@ -77,7 +77,7 @@ def of_voice(workspace: Workspace, voice: Voice) -> list[Source]:
         found += _steps_of(run)
     if (voice.folder / SAMPLE).is_file():
         text = str(said.get("sample_text") or "")
-        heard = (Heard(f"{here}/sample", text),)
+        heard = (Heard(f"{here}/sample", text, similarity=said.get("sample_similarity")),)
         step = (said.get("from") or {}).get("step")
         found.append(Source(here, "voice", voice.name, step, heard=heard))
     return [replace(each, language=voice.language) for each in found]

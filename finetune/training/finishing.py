@@ -33,12 +33,14 @@ def finish(
     reference_text: str,
     about: Mapping[str, Any],
     say: Callable[[Event], None] = lambda event: None,
+    alike: Callable[[Sound], float | None] = lambda sound: None,
 ) -> Path:
     """
     Write the voice as the weights are now: it appears when all of it is there.
 
     `about` says what the plan does not: language, licence (of base and code), base_fingerprint,
-    learned_with (all settings, settled), step, why (it is the best), scores. A voice of an earlier end is kept under another name.
+    learned_with (all settings, settled), step, why (it is the best), scores. `alike` tells how like
+    the real voice a sound is. A voice of an earlier end is kept under another name.
     """
     if not run.path.is_dir():
         raise NotFoundError(f"There is no run {run.path.name}.", "Choose one that is there.")
@@ -49,8 +51,14 @@ def finish(
         (new / ENGINE).mkdir()
         trainable.save(new / ENGINE)
         (new / REFERENCE).write_bytes(flac(reference))
-        said = _sample(trainable, text, language, reference, new / SAMPLE, say)
-        facts = _facts(run, plan, reference_text, said, about)
+        sound = _sample(trainable, text, language, reference, say)
+        if sound is not None:
+            (new / SAMPLE).write_bytes(flac(sound))
+        sample = {
+            "sample_text": text if sound else "",
+            "sample_similarity": alike(sound) if sound else None,
+        }
+        facts = {**_facts(run, plan, about), **sample, "reference_text": reference_text}
         files.write_json(new / FACTS, facts)
         _keep_the_earlier(run)
     return run.voice
@@ -61,27 +69,21 @@ def _sample(
     text: str,
     language: str,
     reference: Sound,
-    path: Path,
     say: Callable[[Event], None],
-) -> str:
-    """Speak a sentence with the voice, and give it back; "" when that fails, for the voice counts."""
+) -> Sound | None:
+    """Speak a sentence with the voice; None when that fails, for the voice counts."""
     if not text:
-        return ""
+        return None
     try:
         with undisturbed(trainable.network):
-            sound = spoken(trainable, text, language, reference, _SEED)
+            return spoken(trainable, text, language, reference, _SEED)
     except Exception as error:
         _log.exception("The sample of the voice could not be spoken")
         say(Said(f"The voice is kept without a sample: {cause_of(error)}"))
-    else:
-        path.write_bytes(flac(sound))
-        return text
-    return ""
+    return None
 
 
-def _facts(
-    run: RunFolder, plan: Plan, reference_text: str, sample_text: str, about: Mapping[str, Any]
-) -> dict[str, Any]:
+def _facts(run: RunFolder, plan: Plan, about: Mapping[str, Any]) -> dict[str, Any]:
     train = {name: value for name, value in about["learned_with"].items() if name not in _ONLY_HERE}
     told = {name: about.get(name) for name in ("licence", "base_fingerprint", "why", "scores")}
     told["engine_settings"] = plan.engine_settings
@@ -105,8 +107,6 @@ def _facts(
         "scores": told["scores"] or {},
         "settings": {"train": train, "engine": told["engine_settings"]},
         "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "sample_text": sample_text,
-        "reference_text": reference_text,
     }
 
 

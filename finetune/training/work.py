@@ -339,6 +339,7 @@ class _Training:
                 },
             },
             self._say,
+            stage.judge.similarity,
         )
         self._keep_voice()
         return (

@@ -102,6 +102,12 @@ def test_a_voice_is_all_there_and_tells_where_it_is_from(run):
     assert facts["reference_text"] == "Said here."
 
 
+def test_it_tells_how_like_the_real_voice_its_sample_is(run):
+    voice = made(run, alike=lambda sound: len(sound.samples) / 24000)
+
+    assert facts_of(voice)["sample_similarity"] == 1.0
+
+
 def test_a_persons_own_sentence_is_the_sample(run):
     assert (
         facts_of(made(run, the_plan=plan(sentences=("Mine.", "Other."))))["sample_text"] == "Mine."
