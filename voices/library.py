@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engines.errors import NameProblem, NotFoundError
-from voices import files, names
+from voices import facts, files, names
 from voices.shelf import Item, Shelf
 from voices.workspace import Workspace
 
@@ -149,7 +148,7 @@ def list_again(workspace: Workspace) -> list[Voice]:
         if names.is_id(path.name) and path.name not in known and files.exists(path)
     ]
     for path in found:
-        name = str(_facts(path).get("name") or f"Found again {path.name}")
+        name = facts.read(path / FACTS).get("name") or f"Found again {path.name}"
         shelf(workspace).add(_free(workspace, name), path.name)
     return [find(workspace, path.name) for path in found]
 
@@ -163,19 +162,11 @@ def _voice(workspace: Workspace, item: Item) -> Voice:
     return Voice(
         item,
         folder,
-        _facts(folder),
+        facts.read(folder / FACTS),
         tuple(filter(None, row["tags"].split(","))),
         bool(row["favourite"]),
         Consent(row["whose"], None if row["agreed"] is None else bool(row["agreed"])),
     )
-
-
-def _facts(folder: Path) -> dict[str, Any]:
-    try:
-        said = json.loads((folder / FACTS).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return said if isinstance(said, dict) else {}
 
 
 def _note(workspace: Workspace, voice_id: str, **values: str | int | None) -> None:

@@ -13,6 +13,7 @@ import pytest
 import soundfile
 
 from app.places import comparing, kept, speaking, voices
+from app.screen.calls import as_json
 from app.screen.desk import Desk
 from engines.base import Sound
 from engines.errors import (
@@ -59,7 +60,7 @@ def voice(desk, tmp_path):
             {
                 **{"name": "Ada", "engine": "pocket", "language": "en"},
                 "scores": {"similarity": 0.93, "character_errors": 0.01},
-                "sample_text": "Good morning.",
+                **{"sample_text": "Good morning.", "sample_similarity": 0.91},
                 "reference_text": "It rains.",
             },
         )
@@ -164,6 +165,18 @@ def test_a_voice_tells_what_it_is_and_what_its_scores_mean(desk, voice):
         ("zip", ""),
         ("zip", "piper"),
     ]
+
+
+def test_a_voice_of_a_stranger_can_be_shown_whatever_stands_in_it(desk, voice):
+    written = json.loads((voice.folder / "voice.json").read_bytes())
+    for field in (*written, "licence", "from", "settings", "why", "made"):
+        for odd in (None, True, 7, "x", [], [[{}]], {"similarity": "x"}, {"run": [1]}):
+            files.write_json(voice.folder / "voice.json", {**written, field: odd})
+
+            as_json(voices.shown(desk))
+            as_json(voices.one(desk, voice.id))
+            as_json(comparing.heard(desk, voice=voice.id))
+            as_json(speaking.settings(desk, voice.id))
 
 
 def test_a_voice_goes_into_the_trash_and_comes_back(desk, voice):
@@ -559,6 +572,7 @@ def test_a_voice_is_heard_beside_the_real_one(desk, voice):
     found = comparing.heard(desk, voice=voice.id)["sources"]
 
     assert [each.kind for each in found] == ["real", "voice"]
+    assert found[1].heard[0].similarity == 0.91
     told = comparing.measured(
         desk,
         found[1].heard[0].address,
