@@ -138,10 +138,10 @@ def place_for(
         return "disk", f"{needed}, more than the {memory(free_ram)} of free memory"
     if free_gpu is not None and bytes_needed < GPU_SHARE * free_gpu:
         return "gpu", f"{needed}, under {GPU_SHARE:.0%} of the {memory(free_gpu)} free on the GPU"
-    share = f"{MEMORY_SHARE:.0%} of the {memory(free_ram)} of free memory"
+    share, free = f"{MEMORY_SHARE:.0%}", memory(free_ram)
     if bytes_needed < MEMORY_SHARE * free_ram:
-        return "memory", f"{needed}, under {share}"
-    return "disk", f"{needed}, not under {share}"
+        return "memory", f"{needed}, under {share} of the {free} of free memory"
+    return "disk", f"{needed}, not under {share} of the {free} of free memory"
 
 
 def gather(

@@ -174,21 +174,22 @@ class _Training:
         own = material.sources(material.train)
         others = [source for each in extra for source in each.sources(each.train)]
         sources = own + others
-        store = self._store(trainable, sources)
-        check = self._store(trainable, material.sources(material.check))
+        store = self._store(trainable, sources, "to learn from")
+        check = self._store(trainable, material.sources(material.check), "for checking")
         keys = " ".join(source.key for source in sources)
         digest = hashlib.sha256(f"{len(own)} {trainable.features_version} {keys}".encode())
         names = [source.name for source in sources]
         share = self._plan.extra_share if others else 0.0
         return Lessons(store, len(own), names, digest.hexdigest(), share), check
 
-    def _store(self, trainable: Trainable, sources: list[Any]) -> Store:
+    def _store(self, trainable: Trainable, sources: list[Any], purpose: str) -> Store:
         store = gather(trainable, sources, self._places.features, self._say, self._job.stop_wanted)
         device = self._accelerator.device
         free_gpu = torch.cuda.mem_get_info()[0] if device.type == "cuda" else None
         free = int(psutil.virtual_memory().available)
         where, reason = place_for(self._plan.train.features_on, store.bytes, free_gpu, free)
-        self._say(Said(f"{len(store)} clips wait on the {_PLACES[where]}: {reason}."))
+        said = f"The clips {purpose} ({len(store):,}) wait {_PLACES[where]}: {reason}."
+        self._say(Said(said))
         return store.placed(where, device)
 
     def _settle(self, lessons: Lessons) -> Settled:
@@ -347,7 +348,7 @@ class _Training:
         )
 
 
-_PLACES = {"gpu": "GPU", "memory": "computer's memory", "disk": "disk"}
+_PLACES = {"gpu": "on the GPU", "memory": "in the computer's memory", "disk": "on the disk"}
 
 
 def _learn_nothing(clips: int) -> None:
