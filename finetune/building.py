@@ -357,8 +357,10 @@ def _ignore(done: float, total: float) -> None:
 
 
 def _in_words(problem: Problem) -> str:
-    where = f"{problem.file}, line {problem.number}" if problem.number else problem.file
-    return f"{where}: {problem.sentence}" if where else problem.sentence
+    number, file, sentence = problem.number, problem.file, problem.sentence
+    if number:
+        return f"Line {number} of {file}: {sentence}" if file else f"Line {number}: {sentence}"
+    return f"{file}: {sentence}" if file else sentence
 
 
 def _no_words_for(recording: Recording, text: given.Given) -> Problem:

@@ -278,5 +278,5 @@ def _unknown(text: str, title: str, known: frozenset[str]) -> Finding:
 
 def _at_most(what: str, count: int, most: int, title: str) -> Finding:
     if count <= most:
-        return Finding(what, count, f"{count} of {most} {what} for {title}.")
-    return Finding(what, count, f"{count} {what}; {title} takes {most}.", LEAVE_OUT)
+        return Finding(what, count, f"It has {count} of the {most} {what} that {title} takes.")
+    return Finding(what, count, f"It has {count} {what}; {title} takes {most}.", LEAVE_OUT)

@@ -98,7 +98,7 @@ def work(job: Work, folder: Path, name: str) -> str:
         models.fetch(found.name, folder, telling, job.stop_wanted)
     else:
         bases.download_base(*_base(name), folder, True, telling, job.stop_wanted)
-    return f"{name} is here."
+    return f"It is downloaded: {name}."
 
 
 def _base_offer(each: bases.Listed, folder: Path) -> Offer:

@@ -171,7 +171,7 @@ def _refuse_what_is_no_weights(path: Path) -> None:
             what, "Copy the whole folder again, and see that you may read it."
         ) from error
     if not head:
-        raise EngineError(f"{path.name} is empty.", "Download or copy it again.")
+        raise EngineError(f"There is nothing in {path.name}.", "Download or copy it again.")
     if path.suffix == ".json":
         return
     begins = head.lstrip()[:14].lower()

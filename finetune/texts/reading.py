@@ -81,7 +81,7 @@ def _content(path: Path) -> bytes:
             f"{path.name} cannot be opened ({why}).", "Look whether you may read it, or copy it."
         ) from error
     if not content.strip(b"\0\xef\xbb\xbf\xff\xfe \t\r\n"):
-        raise TextError(f"{path.name} is empty.", "Choose a file that holds the texts.")
+        raise TextError(f"There is nothing in {path.name}.", "Choose a file that holds the texts.")
     for mark, what in _NO_TEXTS:
         if content.startswith(mark):
             raise _no_text(path.name, what)

@@ -165,7 +165,7 @@ class _Training:
         trainable = self._engine.load(base, settings)
         # Now, so that features are made there too.
         trainable.network.to(self._accelerator.device)
-        self._say(Said(f"{self._engine.title} is loaded."))
+        self._say(Said(f"The base of {self._engine.title} is loaded."))
         return base, trainable
 
     def _lessons(

@@ -176,10 +176,11 @@ def test_texts_of_whole_recordings_need_no_whisper_and_keep_every_sign(project, 
         rows.append(f"s{number}|«{each.text}»  & more|«{each.text}»  & more")
     (folder / "metadata.csv").write_text("\n".join([*rows, "s9|Nobody.|Nobody."]), encoding="utf-8")
 
-    report, _ = build(project, wish(project, folder, text=str(folder), whisper=""))
+    report, told = build(project, wish(project, folder, text=str(folder), whisper=""))
 
     assert texts(project) and sorted(texts(project)) == sorted(f"«{e.text}»  & more" for e in said)
     assert any(problem.number == 5 for problem in report.problems)
+    assert any(each.text.startswith("Line 5") for each in told if isinstance(each, Said))
     for clip in project.transcript.clips():
         seconds = project.recordings.find(clip.values.recording).seconds
         assert 0.3 < clip.values.start < 0.8 and seconds - 0.9 < clip.values.end < seconds - 0.3
@@ -201,11 +202,13 @@ def test_a_script_in_another_language_without_a_whisper_says_what_to_bring(
     script = tmp_path / "script.txt"
     script.write_text("Eine Zeile aus dem Garten.\nUnd noch eine Zeile.", encoding="utf-8")
 
-    report, _ = build(project, wish(project, recordings, text=str(script), whisper=""))
+    report, said = build(project, wish(project, recordings, text=str(script), whisper=""))
 
     assert texts(project) == []
-    [told] = [each.sentence for each in report.problems if "name a Whisper" in each.sentence]
-    assert "English needs neither" in told
+    [told] = [each for each in report.problems if "name a Whisper" in each.sentence]
+    assert "English needs neither" in told.sentence
+    where = f"Line {told.number} of {told.file}" if told.file else f"Line {told.number}"
+    assert f"{where}: {told.sentence}" in [each.text for each in said if isinstance(each, Said)]
 
 
 def english_script(talk, folder):

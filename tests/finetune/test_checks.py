@@ -199,8 +199,8 @@ def test_a_text_that_says_something_else_than_was_heard_is_noticed(text, heard, 
     [
         ({"seconds": 12.0, "text": TEXT * 4}, "length", "longer than XTTS takes (11.6 s)"),
         ({"seconds": 0.3}, "length", "shorter than XTTS takes (0.5 s)"),
-        ({"text": "a" * 251}, "characters", "251 characters; XTTS takes 250"),
-        ({"text": "a " * 201}, "tokens", "201 tokens; XTTS takes 200"),
+        ({"text": "a" * 251}, "characters", "It has 251 characters; XTTS takes 250"),
+        ({"text": "a " * 201}, "tokens", "It has 201 tokens; XTTS takes 200"),
         ({"text": TEXT + " 語"}, "unknown", "XTTS does not know these characters: 語"),
     ],
 )

@@ -69,7 +69,7 @@ def test_the_job_tells_how_much_has_arrived_and_leaves_the_model(tmp_path, monke
     said = fetching.work(job, tmp_path, "tiny")
 
     told = [from_line(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert said == "tiny is here." and (told[-1].done, told[-1].total, told[-1].unit) == (
+    assert said == "It is downloaded: tiny." and (told[-1].done, told[-1].total, told[-1].unit) == (
         4,
         4,
         "MB",

@@ -108,10 +108,11 @@ function fitted(text, depth) {
   return best && fill(best.template, best.match, depth);
 }
 
-/** Whether a light template is likely to be the one. */
+/** Whether a light template is likely to be the one: beside what people wrote, all of it is known. */
 function isMeant({ parts, weight }, match, depth) {
   if (parts[0] || weight >= LIGHT) return true;
-  return match.slice(1).every((filling) => FIGURE.test(filling) || put(filling.trim(), depth + 1) != null);
+  const ours = match.slice(1).filter((_, at) => !THEIRS.has(parts[2 * at + 1]));
+  return ours.length > 0 && ours.every((filling) => FIGURE.test(filling) || put(filling.trim(), depth + 1) != null);
 }
 
 function patternOf(template) {

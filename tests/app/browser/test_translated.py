@@ -13,6 +13,8 @@ from tests.app.browsing import needs_browser
 
 pytestmark = needs_browser
 
+# Places in which a name stands; in others, figures and words of our own.
+THEIRS = ("name", "title", "file", "folder", "path", "whose")
 PUT = """async ([texts]) => {
   const { translated } = await import('/timbre/assets/parts/translated.js');
   return texts.map(translated); }"""
@@ -110,4 +112,5 @@ def test_in_english_everything_stays_as_it_came(page):
 def filled(template, english=None):
     """A template with something in its places: the first in English is ‹0›, wherever it stands."""
     places = [*dict.fromkeys(re.findall(r"\{(\w+)\}", english or template))]
-    return re.sub(r"\{(\w+)\}", lambda place: f"‹{places.index(place[1])}›", template)
+    signs = [f"Ada{at}" if name in THEIRS else f"‹{at}›" for at, name in enumerate(places)]
+    return re.sub(r"\{(\w+)\}", lambda place: signs[places.index(place[1])], template)

@@ -167,7 +167,7 @@ CORPUS: dict[str, tuple[Maker, str]] = {
     "only a text": (only_a_text, r"dvae.pth holds no weights"),
     "wrong mel_stats": (wrong_mel_stats, r"does not hold 80 numbers"),
     "other speakers": (speakers_of_another_kind, r"a speaker that is not described"),
-    "empty": (bytes_in("model.pth", b""), r"model.pth is empty"),
+    "empty": (bytes_in("model.pth", b""), r"nothing in model.pth"),
     "a text": (bytes_in("model.pth", b"Not found"), r"no file of PyTorch's"),
     "a web page": (bytes_in("dvae.pth", b"\n<!DOCTYPE html><p>Sign in"), r"a web page"),
     "a pointer": (

@@ -316,10 +316,10 @@ def test_subtitles_have_times_speakers_and_their_own_name(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is empty"),
-        (b"\n \n\t", "is empty"),
-        (b"\xef\xbb\xbf", "is empty"),
-        (b"\0" * 100, "is empty"),
+        (b"", "is nothing in"),
+        (b"\n \n\t", "is nothing in"),
+        (b"\xef\xbb\xbf", "is nothing in"),
+        (b"\0" * 100, "is nothing in"),
         (b"RIFF\x24\0\0\0WAVE", "is a recording"),
         (b"ID3\x04rest", "is a recording"),
         (b"PK\x03\x04xlsx", "Office document"),
@@ -374,7 +374,7 @@ def test_texts_beside_recordings_are_read_and_each_one_alone_is_named(tmp_path):
     assert sorted((problem.file, problem.sentence.split(":")[0]) for problem in found.problems) == [
         ("d.wav", "It has no text beside it."),
         ("e.txt", "There is no recording of this name."),
-        ("f.txt", "f.txt is empty. Choose a file that holds the texts."),
+        ("f.txt", "There is nothing in f.txt. Choose a file that holds the texts."),
         ("g.lab", "It holds phones with times, not a text."),
     ]
 
