@@ -24,7 +24,7 @@ from app.server import serve
 from engines.errors import StudioRunningError
 from finetune import projects
 from finetune.jobs import process, queue
-from voices import files
+from voices import files, reciting
 from voices.workspace import Workspace, open_workspace, unusable
 
 logger = logging.getLogger(__name__)
@@ -156,7 +156,13 @@ def _looking_after(workspace: Workspace) -> Iterator[None]:
 
 
 def _tidy(workspace: Workspace) -> None:
-    """Remove what interrupted writers left, and list again what is there and was lost sight of."""
+    """
+    Bring back what was lost sight of, and remove what interrupted writers left.
+
+    What was being said when the studio was killed is kept first, as far as it had been said.
+    """
+    for each in reciting.rescue(workspace):
+        logger.warning("%d sentences that were being said are kept.", len(each.lines))
     for folder in list(workspace.written_in()):
         for path in files.sweep(folder):
             logger.info("Removed %s, left over from interrupted work.", path)

@@ -1,4 +1,8 @@
-"""A text that is being said, written down meanwhile: what was said is kept, however it ends."""
+"""
+A text that is being said, written down meanwhile: what was said is kept, however it ends.
+
+Beside the sound lies what was said until now, so that a killed studio's next start can keep it.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ class Recital:
         with suppress(_NothingError), files.new_folder(self._folder / recorder.id) as new:
             with closing(recorder):
                 try:
-                    yield from recorder.take(self._speech, new / SOUND)
+                    yield from recorder.take(self._speech, new)
                 except StudioError as problem:
                     error = problem
             kept = recorder.spoken(whole=not self._stopped and error is None)
@@ -83,13 +87,16 @@ class _Recorder:
         self._rate = 0
         self._file: Any = None
 
-    def take(self, speech: Speech, path: Path) -> Iterator[Line | Block]:
+    def take(self, speech: Speech, folder: Path) -> Iterator[Line | Block]:
         for piece in speech:
             if piece.sentence is not None:
+                if self._file is not None:
+                    self._file.flush()
+                    spoken.write(self.spoken(whole=False), folder)
                 self._lines.append(_line(piece.sentence, self._at))
                 yield self._lines[-1]
             if piece.sound is not None and len(piece.sound.samples):
-                yield self._written(piece.sound, path)
+                yield self._written(piece.sound, folder / SOUND)
 
     def _written(self, sound: Sound, path: Path) -> Block:
         import soundfile  # here, because what only lists hears nothing
@@ -116,3 +123,42 @@ class _Recorder:
 
 def _line(said: Sentence, at: int) -> Line:
     return Line(said.text, said.spoken, said.seed, said.tries, tuple(said.faults), at, at)
+
+
+# ---- After a kill ----
+
+
+def rescue(workspace: Workspace) -> list[Spoken]:
+    """Keep what was being said when its studio was killed, by its whole sentences."""
+    folder = spoken.folder_of(workspace)
+    found = (_rescued(left, folder) for left in files.leftovers(folder))
+    return [each for each in found if each is not None]
+
+
+def _rescued(left: Path, folder: Path) -> Spoken | None:
+    import soundfile
+
+    begun = spoken.read(left)
+    if begun is None or not names.is_id(begun.id):
+        return None
+    samples = _decoded(left / SOUND)
+    lines = tuple(line for line in begun.lines if line.end <= len(samples))
+    kept = replace(begun, lines=lines, whole=False)
+    if not lines or files.exists(folder / kept.id):
+        return None
+    with files.new_folder(folder / kept.id) as new:
+        soundfile.write(new / SOUND, samples[: lines[-1].end], kept.rate, "PCM_16", format="FLAC")
+        spoken.write(kept, new)
+    return kept
+
+
+def _decoded(path: Path) -> Whole:
+    """What can be heard of a file that has no end; libsndfile does not open one."""
+    import av
+    import numpy as np
+
+    found = [np.zeros(0, np.int16)]
+    with suppress(av.FFmpegError, OSError), av.open(path) as file:
+        for frame in file.decode(audio=0):
+            found.append(frame.to_ndarray().ravel())
+    return np.concatenate(found)

@@ -176,6 +176,11 @@ def folder_of(workspace: Workspace) -> Path:
 
 @lru_cache(maxsize=1024)  # what is kept never changes
 def _read_kept(folder: Path) -> Spoken | None:
+    return read(folder)
+
+
+def read(folder: Path) -> Spoken | None:
+    """What a folder says of itself; None when that cannot be read."""
     try:
         said = json.loads((folder / FACTS).read_bytes())
         lines = tuple(Line(**{**each, "faults": tuple(each["faults"])}) for each in said["lines"])

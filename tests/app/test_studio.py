@@ -21,6 +21,8 @@ from finetune.jobs import process, queue
 from finetune.jobs.process import this
 from tests.conftest import ROOT
 from tests.jobs_at_work import request
+from tests.voices.test_reciting import killed_after
+from voices import spoken
 from voices.workspace import open_workspace
 
 
@@ -253,3 +255,14 @@ def test_starting_sweeps_what_was_left_and_keeps_everything_else(start, home):
 
     assert not left.exists()
     assert len(list((home / "projects").iterdir())) == 1
+
+
+def test_what_was_being_said_when_it_was_killed_is_kept_by_its_sentences(start, home):
+    workspace = open_workspace(home)
+    killed_after(workspace, 6)
+
+    start().wait_until_found()
+
+    [kept] = spoken.all_of(workspace)
+    workspace.close()
+    assert len(kept.lines) >= 2 and not kept.whole
