@@ -6,6 +6,7 @@ import errno
 import shutil
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from anyio import to_thread
@@ -72,8 +73,9 @@ def sweep(folder: Path) -> None:
     """Delete what was sent a day ago or earlier: it was used, or nobody wants it."""
     oldest = time.time() - KEPT_SECONDS
     for place in folder.iterdir() if folder.is_dir() else ():
-        if place.lstat().st_mtime < oldest:
-            shutil.rmtree(place, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another upload is taking its own away
+            if place.lstat().st_mtime < oldest:
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def _refuse_too_large(folder: Path, size: int | None) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 
@@ -99,3 +101,17 @@ def test_what_lies_there_for_a_day_goes_and_the_rest_stays(tmp_path):
     uploads.sweep(tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == [new]
+
+
+def test_what_another_upload_takes_away_meanwhile_is_no_hindrance(tmp_path, monkeypatch):
+    sent(tmp_path, "a.wav", b"x")
+    there = Path.iterdir
+
+    def taken_away(folder):
+        for path in list(there(folder)):
+            shutil.rmtree(path)
+            yield path
+
+    monkeypatch.setattr(Path, "iterdir", taken_away)
+
+    uploads.sweep(tmp_path)
