@@ -100,7 +100,7 @@ def _export(job: Job, project: Project, version: Version, wish: ExportWish) -> E
 
 def _language(project: Project, version: Version) -> str:
     """The language of most of its clips; empty when none is known."""
-    languages = {each.id: each.language for each in project.recordings.all()}
+    languages = {each.id: each.language for each in project.recordings.ever()}
     spoken = Counter(languages[each.recording] for each in version.dataset.examples)
     return spoken.most_common(1)[0][0] if spoken else ""
 

@@ -104,7 +104,7 @@ def clear_up(project: Project) -> None:
     if any(project.originals.glob(".tmp-*")):
         return
     there = {path.stem for path in project.originals.iterdir()}
-    there |= {recording.id for recording in project.recordings.all()}
+    there |= {recording.id for recording in project.recordings.ever()}
     for copy in copies:
         if copy.stem not in there:
             copy.unlink(missing_ok=True)
@@ -128,13 +128,19 @@ def _brought(
             kept.path.stem, source.name, kept.sha256, kept.path.name, decoded, place
         )
     except _AlreadyThere as there:
-        return there.recording, True
+        return _taken_back(project, there.recording), True
     except sqlite3.IntegrityError:  # another import brought the same content in meanwhile
         _remove(project, kept)
         same = recordings.with_content(kept.sha256)
         assert same is not None
-        return same, True
+        return _taken_back(project, same), True
     return added, False
+
+
+def _taken_back(project: Project, known: Recording) -> Recording:
+    """Who brings in what is in the trash wants it back."""
+    project.recordings.trash(known.id, False)
+    return project.recordings.find(known.id)
 
 
 def _copied(

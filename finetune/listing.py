@@ -63,6 +63,7 @@ def to_look_at(project: Project) -> int:
     """How many clips the last checks want a person to look at, and that are as they saw them."""
     [row] = project.store.rows(
         f"SELECT count(*) AS found FROM {_STILL_SO} WHERE checks.mark = 'look' AND NOT clips.gone"
+        " AND clips.recording IN (SELECT id FROM recordings WHERE NOT trashed)"
     )
     return int(row["found"])
 

@@ -228,7 +228,7 @@ def _frozen(name: str, project: Project, number: int | None) -> Version:
 
 def _refuse_foreign(engine: Engine, name: str, project: Project, version: Version) -> None:
     used = Counter(each.recording for each in version.dataset.examples)
-    recordings = [each for each in project.recordings.all() if each.id in used]
+    recordings = [each for each in project.recordings.ever() if each.id in used]
     unknown = [each.name for each in recordings if not each.language]
     foreign = [each for each in recordings if each.language and not engine.speaks(each.language)]
     if foreign:

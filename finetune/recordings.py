@@ -26,6 +26,7 @@ class Recording:
     decoded: Decoded
     language: str = ""
     """As chosen or as heard; empty until then."""
+    trashed: bool = False
 
     @property
     def seconds(self) -> float:
@@ -56,7 +57,7 @@ class Recordings:
         added = Recording(recording_id, name, now(), sha256, original, decoded)
         with self._store.change() as store:
             store.execute(
-                "INSERT INTO recordings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO recordings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
                 (
                     *(
                         added.id,
@@ -72,11 +73,13 @@ class Recordings:
         return added
 
     def all(self) -> list[Recording]:
-        """List them in their order."""
-        return [
-            _recording(row)
-            for row in self._store.rows("SELECT * FROM recordings ORDER BY place, id")
-        ]
+        """List those that are not in the trash, in their order."""
+        return [each for each in self.ever() if not each.trashed]
+
+    def ever(self) -> list[Recording]:
+        """List those in the trash too: a dataset that was frozen before may hold them."""
+        rows = self._store.rows("SELECT * FROM recordings ORDER BY place, id")
+        return [_recording(row) for row in rows]
 
     def find(self, recording_id: str) -> Recording:
         row = self._store.row("SELECT * FROM recordings WHERE id = ?", recording_id)
@@ -87,7 +90,7 @@ class Recordings:
         return _recording(row)
 
     def with_content(self, sha256: str) -> Recording | None:
-        """The recording with exactly this content, if it came before."""
+        """The recording with exactly this content, if it came before, in the trash or not."""
         row = self._store.row("SELECT * FROM recordings WHERE sha256 = ?", sha256)
         return _recording(row) if row else None
 
@@ -97,6 +100,20 @@ class Recordings:
                 "UPDATE recordings SET language = ? WHERE id = ?", (language, recording_id)
             )
 
+    def trash(self, recording_id: str, trashed: bool = True) -> None:
+        """Put it into the trash with its clips, or take it back: nothing of it is lost there."""
+        with self._store.change() as store:
+            found = store.execute(
+                "UPDATE recordings SET trashed = ? WHERE id = ? AND trashed != ?",
+                (trashed, recording_id, trashed),
+            )
+            if found.rowcount:  # so that who lists what changed sees its clips go and come
+                store.execute(
+                    "UPDATE clips SET revision = (SELECT max(revision) + 1 FROM clips)"
+                    " WHERE recording = ?",
+                    (recording_id,),
+                )
+
 
 def _recording(row: sqlite3.Row) -> Recording:
     decoded = decoded_from(json.loads(row["decoded"]))
@@ -104,4 +121,5 @@ def _recording(row: sqlite3.Row) -> Recording:
         *(row["id"], row["name"], row["added_at"], row["sha256"], row["original"]),
         decoded,
         row["language"],
+        bool(row["trashed"]),
     )

@@ -98,8 +98,10 @@ class Transcript:
     def clips(self, since_revision: int = -1) -> list[Clip]:
         """List clips in spoken order; after a revision: what changed since, also what is gone."""
         found = self._store.rows(
-            "SELECT clips.* FROM clips JOIN recordings ON recordings.id = clips.recording"
-            " WHERE clips.revision > ? AND (NOT gone OR ? >= 0)"
+            'SELECT clips.id, recording, start, "end", text, included, reason, revision,'
+            " (clips.gone OR recordings.trashed) AS gone"
+            " FROM clips JOIN recordings ON recordings.id = clips.recording"
+            " WHERE clips.revision > ? AND (NOT clips.gone AND NOT recordings.trashed OR ? >= 0)"
             " ORDER BY recordings.place, recordings.id, start, clips.id",
             since_revision,
             since_revision,
@@ -142,13 +144,14 @@ class Transcript:
         """
         Take back the newest action, or return None when there is none.
 
-        What the checks did is passed over: the next ones would do it again.
+        What the checks did is passed over: the next ones would do it again. So are the first clips
+        of a recording: without them there is nothing to edit.
         """
-        return self._turn("done", "max", to="undone", write="before")
+        return self._turn("done", "DESC", to="undone", write="before")
 
     def redo(self) -> Action | None:
         """Do again what was undone last, or return None."""
-        return self._turn("undone", "min", to="done", write="after")
+        return self._turn("undone", "ASC", to="done", write="after")
 
     def cut_by(self, recording: str) -> str:
         """Whose words a recording's clips were last cut from; empty when they never were."""
@@ -199,12 +202,13 @@ class Transcript:
         found = self._store.rows("SELECT * FROM actions ORDER BY id DESC")
         return [Action(row["id"], row["label"], row["at"], row["state"]) for row in found]
 
-    def _turn(self, state: str, end: str, *, to: str, write: str) -> Action | None:
+    def _turn(self, state: str, order: str, *, to: str, write: str) -> Action | None:
         with self._store.change() as store:
             row = store.execute(
-                f"SELECT * FROM actions WHERE id = (SELECT {end}(id) FROM actions"
-                " WHERE state = ? AND by != ?)",
-                (state, CHECKS),
+                "SELECT * FROM actions WHERE state = ? AND (by = ? OR by != ? AND EXISTS"
+                " (SELECT 1 FROM edits WHERE action = actions.id"
+                f" AND NOT json_extract(before, '$.gone'))) ORDER BY id {order} LIMIT 1",
+                (state, PERSON, CHECKS),
             ).fetchone()
             if row is None:
                 return None

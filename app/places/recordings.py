@@ -39,9 +39,11 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
             }
             for each in opened.recordings.all()
         ]
+        away = [each for each in opened.recordings.ever() if each.trashed]
     begun = builds.of_project(desk.workspace, item)
     return {
         "recordings": there,
+        "trashed": [{"id": each.id, "name": each.name} for each in away],
         "seconds": sum(each["seconds"] for each in there if each["verdict"] != "bad"),
         "good_seconds": next_step.GOOD_SECONDS,
         "arriving": arriving.there(desk.workspace, item),
@@ -86,6 +88,20 @@ def set_language(desk: Desk, project: str, recording: str, language: str) -> Non
     languages.check(language)
     with of_project.opened(desk, of_project.item(desk, project)) as opened:
         opened.recordings.set_language(opened.recordings.find(recording).id, language)
+
+
+def trash(desk: Desk, project: str, recording: str) -> None:
+    """Put a recording into the trash, with its clips; datasets that were frozen keep them."""
+    _trash(desk, project, recording, True)
+
+
+def restore(desk: Desk, project: str, recording: str) -> None:
+    _trash(desk, project, recording, False)
+
+
+def _trash(desk: Desk, project: str, recording: str, trashed: bool) -> None:
+    with of_project.opened(desk, of_project.item(desk, project)) as opened:
+        opened.recordings.trash(opened.recordings.find(recording).id, trashed)
 
 
 def sound(desk: Desk, project: str, recording: str) -> Served:
@@ -153,6 +169,8 @@ def demo(desk: Desk, project: str) -> str:
 CALLS: dict[str, Call] = {
     "recordings": shown,
     "recordings.language": set_language,
+    "recordings.trash": trash,
+    "recordings.restore": restore,
     "recordings.begin": begin,
     "recordings.add": add,
     "recordings.bring": bring_in,

@@ -28,7 +28,7 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
     with projects.open_project(folder) as opened:
         numbers = opened.versions.numbers()
         owner = opened.settings(Owner)
-        recordings = {each.id: each.language for each in opened.recordings.all()}
+        recordings = {each.id: each.language for each in opened.recordings.ever()}
     versions = [_version(folder, each) for each in reversed(numbers)]
     language = recordings.get(versions[0].recording, "") if versions else ""
     mine = [each for each in runs.all(desk.workspace) if each.plan.project == item.id]

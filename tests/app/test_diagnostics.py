@@ -66,7 +66,7 @@ def archive(workspace, monkeypatch):
     with projects.open_project(folder) as project, project.store.change() as store:
         store.execute(
             "INSERT INTO recordings VALUES"
-            " ('r1', 1, 'tapes/interview-rosalind.wav', 9, '', 'x', 'r1.wav', '{}', 'en')"
+            " ('r1', 1, 'tapes/interview-rosalind.wav', 9, '', 'x', 'r1.wav', '{}', 'en', 0)"
         )
         store.execute("INSERT INTO clips VALUES (1, 'r1', 0, 3, ?, 1, '', 0, 1)", (SAID,))
         words = json.dumps([[word, 0, 1, 1] for word in HEARD.split()])

@@ -344,13 +344,24 @@ def test_going_back_to_other_settings_cuts_anew(project, recordings):
 
 
 def test_a_cut_that_was_undone_is_made_again_when_asked_for(project, recordings):
+    short = wish(project, cut=CutSettings(max_seconds=4, target_seconds=3))
+    build(project, wish(project, recordings))
+    usual = texts(project)
+    build(project, short)
+    cut_short = texts(project)
+    project.transcript.undo()
+    assert texts(project) == usual
+
+    build(project, short)
+
+    assert texts(project) == cut_short != usual
+
+
+def test_no_undo_takes_away_what_a_build_first_made(project, recordings):
     build(project, wish(project, recordings))
     before = texts(project)
-    project.transcript.undo()
-    assert texts(project) == []
 
-    build(project, wish(project))
-
+    assert project.transcript.undo() is None
     assert texts(project) == before
 
 

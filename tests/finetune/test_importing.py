@@ -70,6 +70,16 @@ def test_the_same_content_under_another_name_comes_in_once(project, talk, folder
     assert len(files_of(project)) == 2
 
 
+def test_what_is_in_the_trash_and_comes_in_again_is_taken_back(project, talk):
+    first = bring(project, talk)
+    project.recordings.trash(first.recording.id)
+
+    second = bring(project, talk)
+
+    assert second.known and project.recordings.all() == [second.recording] == [first.recording]
+    assert len(files_of(project)) == 2
+
+
 def test_a_file_that_cannot_be_used_is_a_verdict_and_leaves_nothing(project, folder):
     path = folder / "notes.wav"
     path.write_text("not a sound at all\n" * 100)

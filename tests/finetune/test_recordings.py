@@ -40,3 +40,20 @@ def test_a_language_is_kept(project):
 def test_a_recording_that_is_not_there_is_a_sentence(project):
     with pytest.raises(NotFoundError, match="no recording nothing"):
         project.recordings.find("nothing")
+
+
+def test_what_is_in_the_trash_is_not_listed_and_comes_back(project):
+    for each in ("a", "b"):
+        add_recording(project.store, each)
+
+    project.recordings.trash("a")
+    project.recordings.trash("a")
+
+    assert [each.id for each in project.recordings.all()] == ["b"]
+    assert [(each.id, each.trashed) for each in project.recordings.ever()] == [
+        ("a", True),
+        ("b", False),
+    ]
+    assert project.recordings.find("a").trashed
+    project.recordings.trash("a", False)
+    assert [each.id for each in project.recordings.all()] == ["a", "b"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engines.errors import NotFoundError
+from finetune.recordings import Recordings
 from finetune.transcript import CHECKS, Edit, EditConflict, Values, on_conflict_again
 from tests.stores import OpenTranscript
 
@@ -234,12 +235,25 @@ def test_undo_passes_over_what_the_checks_did_and_they_take_no_redo_away(transcr
     assert transcript.clip(clips[1].id).values.reason == "very noisy"
 
 
+def test_undo_passes_over_the_first_clips_of_a_recording_and_goes_on_before_them(transcript):
+    transcript.edit("cut", new=[Values("r1", 0.0, 1.0, "One.")], by="whisper 1, cut a")
+    [first] = transcript.clips()
+    retype(transcript, first, "Eins.")
+    transcript.edit("cut", new=[Values("r1", 5.0, 6.0, "Two.")], by="whisper 2, cut a")
+
+    assert transcript.undo().label == "type"
+    assert transcript.undo() is None
+    assert texts(transcript) == ["One.", "Two."]
+    assert transcript.redo().label == "type"
+    assert texts(transcript) == ["Eins.", "Two."]
+
+
 def test_whose_words_a_recording_was_cut_from_is_known_and_undone_cuts_do_not_count(transcript):
     assert transcript.cut_by("r1") == ""
     transcript.edit("cut", new=[Values("r1", 0.0, 1.0, "One.")], by="whisper 1, cut a")
     [clip] = transcript.clips()
-    retype(transcript, clip, "Eins.")
-    transcript.edit("cut", new=[Values("r1", 2.0, 3.0, "Two.")], by="whisper 1, cut b")
+    away = Edit(clip.id, clip.revision, replace(clip.values, gone=True))
+    transcript.edit("cut", [away], [Values("r1", 2.0, 3.0, "Two.")], by="whisper 1, cut b")
 
     assert transcript.cut_by("r1") == "whisper 1, cut b"
     transcript.undo()
@@ -262,3 +276,23 @@ def test_what_meets_a_conflict_is_tried_again_with_what_is_there_now(transcript)
     values = transcript.clip(clip.id).values
     assert len(tries) == 2
     assert (values.text, values.reason) == ("Somebody else's.", "noisy")
+
+
+def test_clips_go_with_their_recording_and_come_back_with_it_and_who_looks_sees_both(transcript):
+    add(transcript, "One.", "Two.")
+    before, seen = transcript.clips(), transcript.revision()
+    recordings = Recordings(transcript.store)
+
+    recordings.trash("r1")
+
+    assert transcript.clips() == []
+    away = transcript.clips(since_revision=seen)
+    assert [(each.values.text, each.values.gone) for each in away] == [
+        ("One.", True),
+        ("Two.", True),
+    ]
+    seen = transcript.revision()
+    recordings.trash("r1", False)
+    assert [each.values for each in transcript.clips(since_revision=seen)] == [
+        each.values for each in before
+    ]

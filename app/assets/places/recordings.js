@@ -49,9 +49,9 @@ function OfProject({ project, go }) {
       <${AtWork} work=${importing} title=${t('recordings.importing')} again=${again} /></section>`}
     <${Arrived} project=${project} batches=${data.arriving} importing=${importing?.job} again=${again} />
     <${Imported} work=${data.import} />
-    ${recordings.length > 0 && html`<div class="two">
-      <${List} project=${project} recordings=${recordings} codes=${codes} again=${again} />
-      <${Build} project=${project} data=${data} choices=${choices} go=${go} again=${again} />
+    ${recordings.length + data.trashed.length > 0 && html`<div class="two">
+      <${List} project=${project} recordings=${recordings} away=${data.trashed} codes=${codes} again=${again} />
+      ${recordings.length > 0 && html`<${Build} project=${project} data=${data} choices=${choices} go=${go} again=${again} />`}
     </div>`}`;
 }
 

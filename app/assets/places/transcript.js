@@ -33,7 +33,7 @@ function Transcript({ editor, jobs, go }) {
 
 function Empty({ editor, jobs, go }) {
   return html`<div><h1>${t('transcript.title')}</h1>
-    <div class="card empty"><p>${t('transcript.none')}</p><button class="primary" onClick=${() => go('recordings')}>${t('transcript.torecordings')}</button></div>
+    <div class="card empty"><p>${t('transcript.none')}</p><button class="primary" onClick=${() => go('recordings')}>${t('transcript.torecordings')}</button><${Turns} editor=${editor} /></div>
     <${BringText} editor=${editor} jobs=${jobs} />
   </div>`;
 }

@@ -251,3 +251,20 @@ def test_a_microphone_that_is_refused_says_what_to_do(item, page):
 
     page.get_by_role("alert").get_by_text("allow the microphone, and try again").wait_for()
     page.get_by_role("button", name="Turn the microphone on").wait_for()
+
+
+def test_a_recording_goes_into_the_trash_and_is_taken_back(page, item, workspace, tmp_path):
+    for number, name in enumerate(("one.wav", "two.wav")):
+        soundfile.write(tmp_path / name, sound_of(number), speech.RATE)
+    choose(page, "Choose files", [tmp_path / "one.wav", tmp_path / "two.wav"])
+    rows = region(page, "Recordings").locator(".recording")
+    rows.nth(1).wait_for(timeout=SECONDS)
+
+    page.get_by_role("button", name="Move one.wav to the trash").click()
+
+    page.get_by_text("one.wav is in the trash.").wait_for()
+    assert rows.count() == 1 and recordings_of(workspace, item) == ["two.wav"]
+    page.get_by_text("Trash (1)").click()
+    page.get_by_role("button", name="Take back: one.wav").click()
+    rows.nth(1).wait_for()
+    assert recordings_of(workspace, item) == ["one.wav", "two.wav"]

@@ -194,6 +194,21 @@ def test_a_recording_is_played_and_drawn(desk, brought):
     assert ask(desk, "recordings", project=brought.id)["recordings"][0]["wave"]
 
 
+def test_a_recording_in_the_trash_is_out_of_the_way_and_comes_back(desk, brought):
+    before = ask(desk, "recordings", project=brought.id)
+    first, second = before["recordings"]
+
+    ask(desk, "recordings.trash", project=brought.id, recording=first["id"])
+
+    shown = ask(desk, "recordings", project=brought.id)
+    assert [each["id"] for each in shown["recordings"]] == [second["id"]]
+    assert shown["seconds"] < before["seconds"]
+    assert shown["trashed"] == [{"id": first["id"], "name": first["name"]}]
+    ask(desk, "recordings.restore", project=brought.id, recording=first["id"])
+    after = ask(desk, "recordings", project=brought.id)["recordings"]
+    assert [each["id"] for each in after] == [first["id"], second["id"]]
+
+
 def test_the_language_of_a_recording_is_one_that_can_be_heard(desk, brought):
     [recording, _] = ask(desk, "recordings", project=brought.id)["recordings"]
     given = {"project": brought.id, "recording": recording["id"]}

@@ -2,7 +2,8 @@
 
 import { html, useEffect, useMemo, useState } from '../../vendor/preact.js';
 import { call, fileUrl } from '../../parts/api.js';
-import { doing } from '../../parts/notes.js';
+import { Bin, trashed } from '../../parts/named.js';
+import { Act, doing } from '../../parts/notes.js';
 import { Play, play, useIsPlaying, usePlaying } from '../../parts/player.js';
 import { translated } from '../../parts/translated.js';
 import { clock, t } from '../../parts/words.js';
@@ -62,6 +63,14 @@ function Row({ project, recording, codes, again }) {
     setChanging(false);
     again();
   });
+  const moved = async (name) => {
+    await call(name, { project: project.id, recording: recording.id });
+    again();
+  };
+  const away = async () => {
+    await moved('recordings.trash');
+    trashed(recording, () => moved('recordings.restore'));
+  };
   return html`<li class="recording">
     <${Play} url=${url} label=${recording.name} />
     <div class="named"><b>${recording.name}</b><p class="why">${recording.said.map(translated).join(' ')}</p></div>
@@ -71,14 +80,20 @@ function Row({ project, recording, codes, again }) {
     ${changing
       ? html`<${LanguageSelect} codes=${codes} value=${recording.language} label=${t('recordings.language.of', { name: recording.name })} onChange=${speaks} focus=${true} />`
       : html`<button class="bare small" aria-label=${t('recordings.language.change', { name: recording.name, language: languageName(recording.language) })} onClick=${() => setChanging(true)}>${languageName(recording.language)}</button>`}
+    <${Act} class="bare small" aria-label=${t('recordings.trash', { name: recording.name })} title=${t('named.trash')} run=${away}>✕<//>
   </li>`;
 }
 
-export function List({ project, recordings, codes, again }) {
+export function List({ project, recordings, away, codes, again }) {
+  const restore = async (recording) => {
+    await call('recordings.restore', { project: project.id, recording: recording.id });
+    again();
+  };
   const total = useMemo(() => recordings.reduce((sum, each) => sum + each.seconds, 0), [recordings]);
   return html`<section class="card stack" aria-label=${t('recordings.list')}>
     <div class="row"><h2 class="grow">${t('recordings.list')}</h2>
       <span class="soft">${t(`recordings.total.${recordings.length === 1 ? 'one' : 'many'}`, { n: recordings.length, time: clock(total) })}</span></div>
     <ul class="list recordings">${recordings.map((each) => html`<${Row} key=${each.id} project=${project} recording=${each} codes=${codes} again=${again} />`)}</ul>
+    <${Bin} items=${away} restore=${restore} />
   </section>`;
 }

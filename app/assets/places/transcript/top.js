@@ -25,7 +25,7 @@ export function Turns({ editor, onKeys }) {
   return html`<span class="row">
     <${Act} class="small" run=${() => deeds.undo(editor)}>${t('transcript.undo')}<//>
     <${Act} class="small" run=${() => deeds.redo(editor)}>${t('transcript.redo')}<//>
-    <button class="small" onClick=${onKeys}>${t('transcript.keys')} <kbd aria-hidden="true">?</kbd></button>
+    ${onKeys && html`<button class="small" onClick=${onKeys}>${t('transcript.keys')} <kbd aria-hidden="true">?</kbd></button>`}
   </span>`;
 }
 
