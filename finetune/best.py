@@ -76,6 +76,12 @@ def choose(heard: Sequence[Heard]) -> Choice:
     return Choice(found.step, _reason(found, sound, led))
 
 
+def why_now(step: int, why: str, heard: Sequence[Heard]) -> str:
+    """Why a step is the best by all that was heard since; `why` where that would choose another."""
+    choice = choose(heard) if heard else None
+    return choice.reason if choice is not None and choice.step == step else why
+
+
 def early_stop_offered(heard: Sequence[Heard]) -> str:
     """Offer to stop, in a sentence, when nothing got better for a while; "" before."""
     known = [each for each in _latest(heard) if _values(each)]

@@ -90,7 +90,7 @@ def detail(desk: Desk, run: str) -> dict[str, Any]:
             {"text": text, "heard": [curves.facts_of_sample(each) for each in spoken]}
             for text, spoken in told.samples
         ],
-        "best": {"step": found.best_step, "why": found.why_best},
+        "best": {"step": found.best_step, "why": _why_best(found, told)},
         "saved": max(told.saved, default=None),
         "advice": best.early_stop_offered(told.heard) if found.state in AT_WORK else "",
         "settings": settings_of(found.plan),
@@ -100,6 +100,12 @@ def detail(desk: Desk, run: str) -> dict[str, Any]:
         "voice": found.folder.is_finished,
         "command": found.job.folder.command() if found.job else "",
     }
+
+
+def _why_best(run: Run, told: Told) -> str:
+    return (
+        best.why_now(run.best_step, run.why_best, told.heard) if run.best_step is not None else ""
+    )
 
 
 def _now(told: Told) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ import engines
 from engines.base import Engine, Sound, Trainable
 from engines.errors import EngineError, StudioError
 from finetune import bases, runs
+from finetune.best import why_now
 from finetune.fitting.probes import clips_to_probe
 from finetune.hearing import models
 from finetune.jobs.events import Chosen, Event, Said
@@ -314,7 +315,8 @@ class _Training:
         best = checkpoints.best(self._run, lambda text: self._say(Said(text)))
         step, why = loop.done, "It is the last one: none was better than the base before it."
         if best is not None:
-            step, why, kept = best
+            step, then, kept = best
+            why = why_now(step, then, loop.heard)
             weights.put_back(weights.trained(trainable), kept)
         else:
             loop.be_as_heard()

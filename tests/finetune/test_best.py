@@ -16,6 +16,7 @@ from finetune.best import (
     Heard,
     choose,
     early_stop_offered,
+    why_now,
 )
 
 numbers = st.none() | st.floats(0, 1)
@@ -143,6 +144,17 @@ def test_the_reason_is_in_words():
         "Best so far: sounds most like the voice (0.87), 1.0% of its characters are heard"
         " otherwise, the fewest and the check loss 2.31 is within 2% of the lowest."
     )
+
+
+def test_the_reason_keeps_to_what_was_heard_since():
+    first = [Heard(0, 3.0, 0.5), Heard(50, 1.01, 0.90)]
+    then = choose(first).reason
+    since = [*first, Heard(100, 1.00, 0.88)]
+
+    assert "1.01 is the lowest" in then
+    assert "1.01 is within 2% of the lowest" in why_now(50, then, since)
+    assert why_now(100, "as said then", since) == "as said then"
+    assert why_now(50, then, []) == then
 
 
 def test_the_base_is_chosen_only_when_nothing_is_better_and_said_to_be_it():

@@ -321,7 +321,7 @@ def test_a_training_is_begun_and_told_to_its_end(ask, workspace, ada, wish):
     assert [point[0] for point in told["curve"]] == [1, 2, 3]
     [sentence] = told["samples"]
     assert sentence["text"] == "Hello." and sentence["heard"][0]["similarity"] == 0.8
-    assert told["best"] == {"step": 3, "why": "It sounds best."}
+    assert told["best"] == {"step": 3, "why": "Best so far: sounds most like the voice (0.80)."}
     assert told["ways"] == ["speak", "continue"] and "tests.trainee" in told["command"]
 
 

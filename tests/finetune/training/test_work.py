@@ -15,7 +15,8 @@ from safetensors.torch import load_file
 import engines
 from engines.errors import DatasetError, DiskFullError, NotFoundError
 from finetune import projects, runs
-from finetune.best import Choice
+from finetune.best import Choice, why_now
+from finetune.curves import Histories
 from finetune.datasets import Dataset, Example
 from finetune.jobs.events import Chosen, Measured, Said, Sampled, Saved, Step
 from finetune.jobs.folder import JobFolder
@@ -163,7 +164,9 @@ def test_a_run_comes_to_a_voice_with_everything_about_it(studio):
     best = json.loads((runs.newest_best(run) / "best.json").read_bytes())
     assert (facts["engine"], facts["language"]) == ("learner", "en")
     assert facts["from"]["project"] == project and facts["from"]["version"] == 1
-    assert (facts["from"]["step"], facts["why"]) == (best["step"], best["reason"])
+    heard = Histories().of(run).heard
+    assert facts["from"]["step"] == best["step"]
+    assert facts["why"] == why_now(best["step"], best["reason"], heard)
     assert facts["licence"] == {"code": "Apache-2.0", "base": ["CC0-1.0"]}
     kept = load_file(runs.newest_best(run) / "weights.safetensors")
     assert same(voice_weights(run), kept)
