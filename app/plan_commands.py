@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-import engines
 from app import terminal, views, works
 from app.options import Json, ProjectName, open_workspace, with_settings
 from app.train_commands import (
@@ -17,6 +16,7 @@ from app.train_commands import (
     Learn,
     LoraRank,
     More,
+    engine_for,
     planned_for,
     wished_for,
 )
@@ -36,7 +36,7 @@ def plan(
     context: typer.Context,
     project: ProjectName,
     learn: Learn,
-    engine: EngineName = "xtts",
+    engine: EngineName = "",
     base: BaseFolder = "",
     version: Annotated[
         int | None, typer.Option(metavar="N", help="A frozen dataset. Else the newest.")
@@ -70,7 +70,6 @@ def plan(
 
     [dim]launch.py plan --project Ada · … --engine xtts --gpu-gib 12 --compute-capability 8.6[/]
     """
-    chosen = engines.find(engine)
     card = Card(gpu_gib, _capability(compute_capability)) if gpu_gib else None
     if search and card:
         raise SettingsError(
@@ -81,6 +80,7 @@ def plan(
         learn = replace(learn, typed={**learn.typed, "batch": effective_batch})
     with open_workspace(context) as workspace:
         item = projects.shelf(workspace).find(project)
+        chosen = engine_for(workspace, item, engine)
         wished = wished_for(workspace, chosen, learn, lora_rank, more, [], "")
         made, _ = planned_for(workspace, item, chosen, replace(wished, base=base), version)
         wish = ForecastWish(str(workspace.root), made, card, devices, search)

@@ -43,10 +43,18 @@ runs_app = typer.Typer(
     help="See trainings, stop them, go on with them, take the voices.", no_args_is_help=True
 )
 
+USUAL_ENGINE = "xtts"
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="Its name, its id, or the beginning of that.")
 ]
-EngineName = Annotated[str, typer.Option("--engine", metavar="NAME", help="What is to learn.")]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What is to learn. Else what the project trained last, or xtts.",
+    ),
+]
 BaseFolder = Annotated[
     str,
     typer.Option(
@@ -84,7 +92,7 @@ def train(
     context: typer.Context,
     project: ProjectName,
     learn: Learn,
-    engine: EngineName = "xtts",
+    engine: EngineName = "",
     base: BaseFolder = "",
     version: Annotated[
         int | None, typer.Option(metavar="N", help="A frozen dataset. Else the newest.")
@@ -118,9 +126,9 @@ def train(
 
     [dim]launch.py train --project Ada · … --minutes 30 · … --from Ada --name "Ada 2"[/]
     """
-    chosen = engines.find(engine)
     with open_workspace(context) as workspace:
         item = projects.shelf(workspace).find(project)
+        chosen = engine_for(workspace, item, engine)
         wished = wished_for(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
         wished = replace(
             wished, base=base, name=_name(workspace, item, name), continues=from_run,
@@ -183,7 +191,7 @@ def make(
         hear, engine = hear.with_default("language", demo.language), engine or "pocket"
     sources = works.there(recordings)
     said = works.there([text])[0] if text else ""
-    chosen = engines.find(engine or "xtts")
+    chosen = engines.find(engine or USUAL_ENGINE)
     with open_workspace(context) as workspace:
         wished = wished_for(workspace, chosen, learn, lora_rank, more, sentence, transcriber)
         hearing = works.settled(workspace, voice, hear)
@@ -350,6 +358,13 @@ def save(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 
 
 # ---- What they have in common ----
+
+
+def engine_for(workspace: Workspace, item: Item, typed: str) -> Engine:
+    """The one that was named, or else the one that the project trained last."""
+    mine = (each for each in runs.all(workspace) if each.plan.project == item.id)
+    newest = next(mine, None)
+    return engines.find(typed or (newest.plan.engine if newest else USUAL_ENGINE))
 
 
 def wished_for(

@@ -53,7 +53,7 @@ def test_a_name_alone_becomes_a_voice_that_speaks_like_the_demo(made):
 def test_what_a_training_would_take_is_told_beforehand(made):
     home, _ = made
 
-    told = facts(home, "plan", "--project", "Demo", "--engine", "pocket", "--effective-batch", 12)
+    told = facts(home, "plan", "--project", "Demo", "--effective-batch", 12)
 
     chosen = told["chosen"]
     assert not told["estimate"] and told["fits"]
