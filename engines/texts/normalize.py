@@ -15,6 +15,7 @@ from engines.texts.spoken_forms import (
     CENTS,
     CURRENCIES,
     MINUS,
+    MONTHS,
     NUMBER_SIGNS,
     PERCENT,
     PERCENT_FIRST,
@@ -24,6 +25,10 @@ from engines.texts.spoken_forms import (
 # Digits with their groups and decimals; a dot or comma at the end belongs to the sentence.
 _DIGITS = r"\d+(?:[.,\u00a0\u202f]\d+)*"
 _DENSE = frozenset(("zh", "ja", "ko", "th"))
+# As computers write it: the one way of writing a day in figures that has one meaning.
+_DAY = re.compile(
+    r"(?<![\w:/.-])(?P<year>[12]\d{3})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])(?![\w:/-]|\.\d)"
+)
 _RANGE = re.compile(r"(?<![\w.,:/–-])(\d{1,4})\s?[-–]\s?(\d{1,4})(?![\w:/–-]|[.,]\d)")
 
 
@@ -98,7 +103,8 @@ def _each_rule(language: str) -> Iterator[Rule]:
         signs, word = NUMBER_SIGNS[language]
         yield re.compile(rf"(?<!\w)(?:{signs})\s?(?=\d)"), lambda m: f"{_as_begun(word, m)} "
     if language == "en":
-        yield re.compile(r"(?<![\w:.,])(\d{1,2}):([0-5]\d)(?![\w:])"), _time
+        yield re.compile(r"(?<![\w:.,])(\d{1,2}):([0-5]\d)([ap]m)?(?![\w:])"), _time
+        yield _DAY, _day
         yield re.compile(r"(?<![\w.,])(\d{1,15})(?:st|nd|rd|th)\b"), _ordinal
     if language in UNTIL:
         yield _RANGE, lambda m: _range(m, language)
@@ -163,10 +169,17 @@ def _time(match: re.Match[str]) -> str | None:
     hour, minute = match[1], match[2]
     if int(hour) > 23:
         return None
-    said = say_whole(hour, "en")
-    if minute == "00":
-        return f"{said} o'clock" if 1 <= int(hour) <= 12 else f"{said} hundred"
-    return f"{said} {'oh ' if minute[0] == '0' else ''}{say_whole(minute, 'en')}"
+    said, half = say_whole(hour, "en"), f" {match[3][0]} m" if match[3] else ""
+    if minute != "00":
+        return f"{said} {'oh ' if minute[0] == '0' else ''}{say_whole(minute, 'en')}{half}"
+    if half:
+        return f"{said}{half}"
+    return f"{said} o'clock" if 1 <= int(hour) <= 12 else f"{said} hundred"
+
+
+def _day(match: re.Match[str]) -> str | None:
+    month = MONTHS[int(match["month"]) - 1]
+    return f"{month} {say_ordinal(int(match['day']), 'en')}, {say_year(match['year'], 'en')}"
 
 
 def _ordinal(match: re.Match[str]) -> str | None:

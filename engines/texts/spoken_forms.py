@@ -152,6 +152,10 @@ AND = {
     "hu": "és",
 }
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
 MINUS = {
     "en": "minus",
     "es": "menos",

@@ -22,6 +22,12 @@ from engines.texts.numerals import say_whole
         ("No. 5 is on pages 3-5.", "Number five is on pages three to five."),
         ("It is -3 degrees & cold, e.g. here, etc.", None),
         ("It costs €3.", "It costs three euros."),
+        ("At 3:45pm or 4:00am?", "At three forty-five p m or four a m?"),
+        ("Due 2026-11-02.", "Due November second, twenty twenty-six."),
+        (
+            "Not 2026-13-02, 2026-11-2 or 2026-11-02-3.",
+            "Not 2026-13-02, 2026-11-2 or 2026-11-02-3.",
+        ),
         ("Nothing to do.", "Nothing to do."),
     ],
 )
@@ -68,7 +74,7 @@ def test_each_language_says_numbers_its_own_way(language, before, after):
     ("language", "text", "left"),
     [
         ("de", "Am 3. Mai kam sie.", ("3",)),
-        ("en", "Call 555-0199 on 2024-11-21.", ("555-0199", "2024-11-21")),
+        ("en", "Call 555-0199 on 11/21/2024.", ("555-0199", "11/21/2024")),
         ("en", "MP3s of the 1990s in 4K.", ("MP3s", "1990s", "4K")),
         ("hi", "मेरे पास 3 सेब हैं", ("3",)),
         ("en", "It has 12345678901234567890 parts.", ("12345678901234567890",)),
