@@ -88,6 +88,15 @@ def how_to_see(job: Job) -> str:
     return f"`launch.py jobs follow {job.id[:4]}` shows it, `launch.py jobs stop {job.id[:4]}` ends it."
 
 
+def how_to_go_on(job: Job) -> str:
+    """What to type to go on with what was stopped; empty for what does not go on."""
+    if job.outcome is None or job.outcome.cause != "stopped":
+        return ""
+    if job.request.kind == "train":
+        return "`launch.py runs resume` goes on there."
+    return "The same command goes on there." if job.request.kind in ("build", "make") else ""
+
+
 def how_to_look(job: Job) -> str:
     """What to type to read what a job left behind."""
     return f"`launch.py jobs show {job.id[:4]}` has its log."

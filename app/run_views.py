@@ -11,6 +11,7 @@ import engines
 from app import views
 from engines.base import Engine
 from engines.errors import EngineError
+from finetune import tending
 from finetune.bases import Listed
 from finetune.datasets import Dataset
 from finetune.jobs.events import Chosen, Event, Measured, Planned, Sampled, Saved, Step
@@ -113,6 +114,8 @@ def what_next(run: Run) -> str:
         return f"`launch.py runs export {short} FOLDER` writes the voice for other programs."
     if run.state in AT_WORK:
         return f"`launch.py runs follow {short}` shows it, `launch.py runs stop {short}` ends it."
+    if "resume" not in tending.ways_on(run):
+        return "`launch.py train` begins another with other settings."
     return f"`launch.py runs resume {short}` goes on where it was."
 
 

@@ -179,7 +179,8 @@ def make(
     """
     Do all of it, from recordings to a voice: dataset, training, the finished voice.
 
-    Stopped or cut off, the same command goes on where it was.
+    Stopped or cut off, the same command goes on where it was; clips that were corrected since are
+    another dataset and another voice.
 
     [dim]launch.py make Demo · launch.py make Ada talks/ --language en --download ·
     … --text script.txt --engine pocket[/]

@@ -34,6 +34,7 @@ _CAUSES = {
     "memory": "out of memory (RAM)",
     "disk-full": "disk full",
     "bad-input": "cannot work with this",
+    "not-learning": "could not learn",
     "interrupted": "cut off",
     "bug": "failed",
 }

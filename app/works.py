@@ -81,7 +81,8 @@ def finish(
         if as_json:
             terminal.print_json(facts)
         else:
-            typer.echo(f"{views.how_far(ended)} {following.how_to_look(ended)}", err=True)
+            said = (views.how_far(ended), following.how_to_go_on(ended))
+            typer.echo(" ".join(filter(None, (*said, following.how_to_look(ended)))), err=True)
         raise typer.Exit(1)
     return facts
 

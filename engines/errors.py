@@ -22,6 +22,7 @@ StudioError                what happened, and what to do about it
   AudioError               a recording that cannot be used
   TextError                a transcript that cannot be read or written
   EngineError              an engine that is unknown, not installed, or could not load
+    UnlearnableError       steps of a training that cannot be learned from
 """
 
 from __future__ import annotations
@@ -114,3 +115,7 @@ class TextError(StudioError):
 
 class EngineError(StudioError):
     """An engine is unknown, not installed, or could not load."""
+
+
+class UnlearnableError(EngineError):
+    """Steps of a training came out as what cannot be learned from: the same again fails again."""

@@ -99,7 +99,7 @@ def words_of(
 
     def at(done: float) -> None:
         if stop():
-            raise StopWork("Stopped. What was done is kept, and the same command goes on there.")
+            raise StopWork("Stopped. What was done is kept, and is not done again.")
         told(done, total)
 
     heard = _listen(path, where, at)

@@ -222,7 +222,7 @@ class Build:
 
     def _heed_stop(self) -> None:
         if self._stop():
-            raise StopWork("Stopped. What was done is kept, and the same command goes on there.")
+            raise StopWork("Stopped. What was done is kept, and is not done again.")
 
     # ---- Texts and clips ----
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,8 @@ from voices.workspace import Workspace
 Words = Literal["whisper", "text", "takes"]
 """Where the words come from: they are heard, a person has them, or they were read from prompts."""
 _TEXTS = "texts"
+_AMONG = "-among"
+"""Ends the folder of texts that came among recordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class Begun:
     @property
     def makes_clips(self) -> bool:
         return self.wish.make_clips
+
+    @property
+    def is_built(self) -> bool:
+        return is_built(self.job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +82,26 @@ def go_on(workspace: Workspace, project: Item, job_id: str) -> Job:
     """Queue what was stopped or failed once more: what was done is found done."""
     for begun in of_project(workspace, project):
         if begun.job.id == job_id:
+            if begun.job.request.kind == "make":
+                return queue.submit(workspace, begun.job.request)
             return submitting.submit(workspace, project, begun.wish, begun.job.request.title)
     raise NotFoundError("This work is not in the list any more.", "Build the dataset anew.")
 
 
-def keep_text(workspace: Workspace, project: Item, sent: Mapping[str, Path]) -> None:
-    """Keep texts of a project's recordings, by the names they came with; they replace the last."""
+def keep_text(
+    workspace: Workspace, project: Item, sent: Mapping[str, Path], among: bool = False
+) -> None:
+    """
+    Keep texts of a project's recordings, by the names they came with; they replace the last.
+
+    `among`: they came among recordings, and nobody said that they are their text.
+    """
     if not sent:
         raise NotFoundError("No text was sent.", "Choose the file again.")
     folder = projects.folder_of(workspace, project) / _TEXTS
     folder.mkdir(exist_ok=True)
     # Ids do not sort by time.
-    place = folder / f"{len(list(folder.iterdir())):06d}-{names.new_id()}"
+    place = folder / f"{len(list(folder.iterdir())):06d}-{names.new_id()}{_AMONG * among}"
     place.mkdir()
     for name, path in sent.items():
         (place / name).write_bytes(path.read_bytes())
@@ -99,6 +113,20 @@ def text_of(workspace: Workspace, project: Item) -> Path | None:
     places = sorted(folder.iterdir()) if folder.is_dir() else []
     inside = sorted(places[-1].iterdir()) if places else []
     return inside[0] if len(inside) == 1 else places[-1] if inside else None
+
+
+def is_theirs(text: Path, recordings: Iterable[Recording]) -> bool:
+    """
+    Whether a text is plainly that of the recordings.
+
+    One that came among them may be any note, unless it is called as one of them, or is no plain
+    text: who has subtitles or a table has them of the recordings.
+    """
+    inside = [text] if text.is_file() else list(text.iterdir())
+    if not inside[0].parent.name.endswith(_AMONG):
+        return True
+    called = {names.key(Path(each.name).stem) for each in recordings}
+    return any(each.suffix.lower() != ".txt" or names.key(each.stem) in called for each in inside)
 
 
 def _text(workspace: Workspace, project: Item) -> Path:
@@ -132,6 +160,11 @@ def works_on(job: Job, project: Item) -> bool:
     return job.request.kind in ("build", "make") and any(
         project.id in each for each in job.request.argv
     )
+
+
+def is_built(job: Job) -> bool:
+    """Whether the dataset of a making is frozen: what it does since, and how it ends, is training."""
+    return job.request.kind == "make" and submitting.report_of(job).get("version") is not None
 
 
 def _wish(job: Job) -> Wish | None:

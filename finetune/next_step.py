@@ -111,4 +111,5 @@ def _told(run: Run | None, version: int) -> dict[str, Any]:
 
 
 def _is_built(workspace: Workspace, item: Item) -> bool:
-    return any(builds.works_on(job, item) for job in queue.jobs(workspace, ended=0))
+    at_work = queue.jobs(workspace, ended=0)
+    return any(builds.works_on(job, item) and not builds.is_built(job) for job in at_work)

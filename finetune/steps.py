@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ State = Literal["waiting", "running", "done", "stopped"]
 
 _UNITS: dict[str, Name] = {
     "files read": "read",
-    "MB": "download",
+    "MB downloaded": "download",
     "s of sound heard": "hear",
     "words cut into clips": "cut",
     "clips checked": "check",
@@ -53,11 +53,21 @@ def steps_of(job: Job, wish: Wish) -> list[Step]:
     names = [name for name in _ORDER if name in wanted or name in begun]
     is_at_work = job.state in ("running", "stopping")
     at = max((names.index(name) for name in begun), default=0 if is_at_work else -1)
+    if _is_downloading(told):  # once the first recording waits to be heard
+        at = names.index("download")
     ended = job.outcome is not None
     return [
         _step(name, _state(index, at, finished, ended), told, is_last=index == at)
         for index, name in enumerate(names)
     ]
+
+
+def _is_downloading(told: Sequence[Progress]) -> bool:
+    """Whether a download is what was told of last, and is not over."""
+    if not told:
+        return False
+    newest = told[-1]
+    return _UNITS.get(newest.unit) == "download" and newest.done < newest.total
 
 
 def _wanted(wish: Wish) -> set[Name]:

@@ -20,7 +20,7 @@ def ways_on(run: Run) -> tuple[str, ...]:
     What can be done with a run now, by name, the most useful first.
 
     stop, sample, save, up, down, resume, lighter (with fewer clips at once), disk (make room),
-    speak, continue (begin another from its best weights).
+    anew (begin another with other settings), speak, continue (begin another from its best weights).
     """
     at_work: dict[str, tuple[str, ...]] = {
         "running": ("stop", "sample", "save"),
@@ -32,15 +32,30 @@ def ways_on(run: Run) -> tuple[str, ...]:
     more = ("continue",) if run.best_step is not None else ()
     if run.state == "finished":
         return ("speak", *more)
-    return (*_mending(run), "resume", *more)
+    return (*_mending(run), *_going_on(run), *more)
 
 
 def _mending(run: Run) -> tuple[str, ...]:
     """What takes away the cause for which a run failed."""
-    cause = run.job.outcome.cause if run.job and run.job.outcome else ""
+    cause = cause_of(run)
     if cause in ("gpu-memory", "memory") and smaller_micro_batch(run) >= 1:
         return ("lighter",)
-    return ("disk",) if cause == "disk-full" else ()
+    by_cause = {"disk-full": ("disk",), "not-learning": ("anew",), "bad-input": ("anew",)}
+    return by_cause.get(cause, ())
+
+
+def _going_on(run: Run) -> tuple[str, ...]:
+    """From where it is, unless it would begin with what it cannot learn from once more."""
+    return ("resume",) if cause_of(run) != "not-learning" or _has_checkpoint(run) else ()
+
+
+def cause_of(run: Run) -> str:
+    """Why its newest job ended; empty while it has not."""
+    return run.job.outcome.cause if run.job and run.job.outcome else ""
+
+
+def _has_checkpoint(run: Run) -> bool:
+    return any(map(files.exists, run.folder.checkpoints.glob("step-*")))
 
 
 def rename(workspace: Workspace, named: str, name: str) -> Run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ from finetune import arriving, builds, next_step, submitting, takes
 from finetune.builds import Begun
 from finetune.hearing import languages
 from finetune.media import waves
+from finetune.recordings import Recording
 from finetune.settings import HearSettings
-from finetune.steps import steps_of
+from finetune.steps import Step, steps_of
 from voices import shipped
 
 # ---- What is there ----
@@ -29,7 +32,9 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
     """The recordings, what is on its way, and the works on them."""
     item = of_project.item(desk, project)
     outlines = waves.of(desk.workspace.cache / "waves")
+    text = builds.text_of(desk.workspace, item)
     with of_project.opened(desk, item) as opened:
+        known = opened.recordings.all()
         there = [
             {
                 **data_views.recording_facts(each),
@@ -37,7 +42,7 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
                 "take": takes.is_take(each.name),
                 "cut": takes.is_take(each.name) or bool(opened.transcript.cut_by(each.id)),
             }
-            for each in opened.recordings.all()
+            for each in known
         ]
         away = [each for each in opened.recordings.ever() if each.trashed]
     begun = builds.of_project(desk.workspace, item)
@@ -49,7 +54,7 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
         "arriving": arriving.there(desk.workspace, item),
         "import": _newest(begun, makes_clips=False),
         "build": _newest(begun, makes_clips=True),
-        "text": _text_facts(builds.text_of(desk.workspace, item)),
+        "text": _text_facts(text, known) if text else None,
     }
 
 
@@ -58,13 +63,14 @@ def _newest(begun: list[Begun], makes_clips: bool) -> dict[str, Any] | None:
     found = next((each for each in begun if each.makes_clips == makes_clips), None)
     if found is None:
         return None
-    report = submitting.report_of(found.job) if found.job.state == "ended" else {}
+    built = found.is_built
+    report = submitting.report_of(found.job) if built or found.job.state == "ended" else {}
     said = [each for each in report.get("files", []) if each["known"] or not each["recording"]]
     problems = report.get("problems", [])
     return {
-        "job": job_facts(found.job),
-        "cause": found.job.outcome.cause if found.job.outcome else "",
-        "steps": steps_of(found.job, found.wish),
+        "job": {**job_facts(found.job), **({"state": "ended"} if built else {})},
+        "cause": "finished" if built else found.job.outcome.cause if found.job.outcome else "",
+        "steps": [_done(each) if built else each for each in steps_of(found.job, found.wish)],
         "brought": sum(not each["known"] for each in report.get("files", [])) - _refused(said),
         "files": said[:PROBLEMS_SHOWN],
         "problems": problems[:PROBLEMS_SHOWN],
@@ -73,15 +79,19 @@ def _newest(begun: list[Begun], makes_clips: bool) -> dict[str, Any] | None:
     }
 
 
+def _done(step: Step) -> Step:
+    """A step of what is built, whatever its job does since."""
+    return replace(step, state="done", inside=None)
+
+
 def _refused(said: list[dict[str, Any]]) -> int:
     return sum(not each["recording"] for each in said)
 
 
-def _text_facts(path: Path | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
+def _text_facts(path: Path, recordings: Sequence[Recording]) -> dict[str, Any]:
+    """The names of a text's files, and whether it is plainly what is said in the recordings."""
     inside = [path] if path.is_file() else sorted(path.iterdir())
-    return {"names": [each.name for each in inside]}
+    return {"names": [each.name for each in inside], "sure": builds.is_theirs(path, recordings)}
 
 
 def set_language(desk: Desk, project: str, recording: str, language: str) -> None:

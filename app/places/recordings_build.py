@@ -52,13 +52,13 @@ def _whisper_facts(desk: Desk, model: models.Model) -> dict[str, Any]:
     return {**facts, "here": here, "licence": model.licence, "from": model.repository}
 
 
-def text(desk: Desk, project: str, sent: list[str]) -> None:
-    """Keep the text of the recordings: one file, or several."""
+def text(desk: Desk, project: str, sent: list[str], among: bool = False) -> None:
+    """Keep the text of the recordings: one file, or several; `among`: they came with recordings."""
     found = [uploads.find(desk.uploads, each) for each in sent]
     by_name = {path.name: path for path in found}
     try:
         _refuse_twice([path.name for path in found])
-        builds.keep_text(desk.workspace, of_project.item(desk, project), by_name)
+        builds.keep_text(desk.workspace, of_project.item(desk, project), by_name, among)
     finally:
         for each in sent:
             uploads.discard(desk.uploads, each)

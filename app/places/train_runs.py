@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, Literal
 
 import engines
 from app import run_views, views
+from app.places import train_anew
 from app.screen.calls import Call
 from app.screen.desk import Desk
 from engines.errors import EngineError, JobError, NotFoundError
@@ -15,6 +16,7 @@ from finetune import best, curves, planning, runs, submitting, tending
 from finetune.curves import Histories, Told
 from finetune.jobs import queue
 from finetune.jobs.events import Said
+from finetune.jobs.outcome import Outcome
 from finetune.jobs.queue import Job
 from finetune.monitor import kept
 from finetune.monitor.sampler import Reading, thinned
@@ -97,6 +99,7 @@ def detail(desk: Desk, run: str) -> dict[str, Any]:
         "progress": job_line(found.job) if found.job else None,
         "ended": _ended(found),
         "smaller": tending.smaller_micro_batch(found) if "lighter" in tending.ways_on(found) else 0,
+        "wish": train_anew.wish(desk.workspace, found),
         "voice": found.folder.is_finished,
         "command": found.job.folder.command() if found.job else "",
     }
@@ -118,23 +121,25 @@ def _now(told: Told) -> dict[str, Any] | None:
 
 
 def _ended(run: Run) -> dict[str, Any] | None:
-    """How its newest job ended: the first cause of a fault."""
+    """How its newest job ended: the first cause of a fault, where that says more."""
     if run.job is None or run.job.outcome is None or run.state in AT_WORK:
         return None
     outcome = run.job.outcome
-    return {name: getattr(outcome, name) for name in ("cause", "what", "fix", "first_cause")}
+    told = {name: getattr(outcome, name) for name in ("cause", "what", "fix")}
+    return {**told, "first_cause": "" if _is_same(outcome) else outcome.first_cause}
+
+
+def _is_same(outcome: Outcome) -> bool:
+    """Whether the first error is what is said of the end already, as Python wrote it."""
+    return bool(outcome.what) and outcome.what.splitlines()[0] in outcome.first_cause
 
 
 def settings_of(plan: Plan) -> dict[str, Any]:
     """The settings that are not what everybody begins with."""
-    usual = TrainSettings()
-    names = [each.name for each in fields(TrainSettings)]
-    changed = {
-        name: value
-        for name in names
-        if (value := getattr(plan.train, name)) != getattr(usual, name)
+    return {
+        **train_anew.changed(asdict(plan.train), asdict(TrainSettings())),
+        **plan.engine_settings,
     }
-    return {**changed, **plan.engine_settings}
 
 
 def _name_of(workspace: Workspace, run_id: str) -> str:

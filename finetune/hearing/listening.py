@@ -11,7 +11,7 @@ from engines.errors import NotDownloadedError
 from finetune.hearing import compute, models
 from finetune.hearing.ear import Ear
 from finetune.hearing.speech import Stretch, spread, windows
-from finetune.jobs.events import Event, Said
+from finetune.jobs.events import Event, Progress, Said
 from finetune.jobs.telling import Telling
 from finetune.settings import HearSettings
 from finetune.words import Word
@@ -22,6 +22,7 @@ ABOUT_SECONDS = {"cpu": 120.0, "cuda": 600.0}
 _PLACES = 5
 # The end of a model's weights: what training changes lies there too.
 _LAST_BYTES = 1 << 20
+_DOWNLOADED = "MB downloaded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +116,13 @@ def _found(
             raise
     model = models.model_of(name_or_folder)
     say(Said(f"Downloading Whisper {model.name}, about {model.size_mb:,} MB ({model.licence})."))
+    # Before the first byte, which a slow line lets wait for.
+    say(Progress(0, model.size_mb, _DOWNLOADED))
     telling: list[Telling] = []
 
     def at(done: float, total: float) -> None:
         if not telling:
-            telling.append(Telling(say, "MB", round(total / 1e6, 1)))
+            telling.append(Telling(say, _DOWNLOADED, round(total / 1e6, 1)))
         telling[0].at(done / 1e6)
 
     return models.fetch(model.name, models_folder, at, stop)

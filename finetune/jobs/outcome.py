@@ -6,7 +6,7 @@ import re
 import signal
 from dataclasses import dataclass, replace
 
-from engines.errors import DiskFullError, StudioError
+from engines.errors import DiskFullError, StudioError, UnlearnableError
 from finetune.jobs.events import Event, Failed, Finished, Stopped
 
 CAUSES = (
@@ -16,6 +16,7 @@ CAUSES = (
     "memory",
     "disk-full",
     "bad-input",
+    "not-learning",
     "interrupted",
     "bug",
 )
@@ -140,6 +141,8 @@ def failure_of(error: BaseException) -> Failed:
     cause = next(filter(None, map(_sign, reversed(told))), "bug")
     if isinstance(error, DiskFullError):
         cause = "disk-full"
+    if isinstance(error, UnlearnableError):
+        cause = "not-learning"
     if isinstance(error, StudioError):
         return Failed("bad-input" if cause == "bug" else cause, error.what, error.fix)
     return failure(cause, told[len(chain) - 1])

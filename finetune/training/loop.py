@@ -22,7 +22,7 @@ import torch
 from accelerate import Accelerator
 
 from engines.base import Item, Trainable
-from engines.errors import EngineError
+from engines.errors import EngineError, UnlearnableError
 from finetune import runs
 from finetune.best import Choice, Heard, choose, early_stop_offered
 from finetune.jobs.events import Event, Said, Saved, Step
@@ -211,12 +211,13 @@ class Loop:
         named = ", ".join(self._lessons.names[each] for each in indices[:8])
         self._say(Said(f"Step {self.done} was left out: {fault}. Its clips: {named}."))
         if self._faults >= _FAULTS_IN_A_ROW:
-            kept = f"step {self._saved_step}" if self._saved_step >= 0 else "none"
-            raise EngineError(
-                f"{_FAULTS_IN_A_ROW} steps in a row could not be learned from: {fault}."
-                f" The last good checkpoint is {kept}.",
-                "Look at the clips that were named, or take a lower learning rate or precision"
-                " fp32, and begin again.",
+            kept = "No checkpoint was saved before."
+            if self._saved_step >= 0:
+                kept = f"The last good checkpoint is step {self._saved_step}."
+            raise UnlearnableError(
+                f"{_FAULTS_IN_A_ROW} steps in a row could not be learned from: {fault}. {kept}",
+                "Take a lower learning rate or precision fp32, and begin again. The log names the"
+                " clips of these steps.",
             )
 
     def _padding(self, indices: Sequence[int]) -> float:
@@ -270,8 +271,8 @@ class Loop:
     def _stop(self) -> None:
         self._save()
         raise StopWork(
-            f"Stopped after step {self.done} of {self.total}. Everything is saved, and `runs"
-            " resume` goes on there."
+            f"Stopped after step {self.done} of {self.total}. Everything is saved, and it goes on"
+            " there when it is resumed."
         )
 
     def _catch_up(self) -> None:

@@ -67,9 +67,12 @@ def speak_samples(
     judge: Judge,
     say: Say,
     stop: Callable[[], bool],
+    told: Callable[[int], None] = lambda done: None,
 ) -> list[Sampled]:
     """
     Speak each sentence, keep it in `folder` and tell of it; the training is not changed by it.
+
+    `told` is called with how many are spoken.
 
     What was spoken for the step before is left as it is and told again. When memory runs out or
     `stop` says so, what was spoken until then is kept; a sentence that fails is left out; on a full
@@ -79,7 +82,7 @@ def speak_samples(
     if not files.exists(target):
         with undisturbed(trainable.network):
             spoken = list(
-                _speak_all(trainable, sentences, language, reference, seed, judge, say, stop)
+                _speak_all(trainable, sentences, language, reference, seed, judge, say, stop, told)
             )
         if not spoken:
             return []
@@ -146,6 +149,7 @@ def _speak_all(
     judge: Judge,
     say: Say,
     stop: Callable[[], bool],
+    told: Callable[[int], None],
 ) -> Iterator[_Spoken]:
     for number, text in enumerate(sentences):
         if stop():
@@ -163,6 +167,7 @@ def _speak_all(
         if sound is not None:
             alike = judge.similarity(sound)
             yield _Spoken(number, text, sound, alike, judge.character_errors(sound, text, language))
+        told(number + 1)
 
 
 def _speak(

@@ -15,6 +15,7 @@ from accelerate import Accelerator
 from engines.base import Batch, Item, Sound, Trainable
 from finetune.best import Heard
 from finetune.jobs.events import Event, Measured, Said, Sampled
+from finetune.jobs.telling import Telling
 from finetune.runs import RunFolder
 from finetune.training import memory, order
 from finetune.training.features import Store
@@ -53,16 +54,25 @@ class Trial:
         self._run, self._trainable, self._check = run, trainable, check
         self._accelerator, self._micro_batch, self._seed = accelerator, micro_batch, seed
         self._stage, self._say, self._stop = stage, say, stop
+        self._has_heard = False
 
     def __call__(self, step: int) -> Heard:
+        told = self._told()
         loss = self._measure(step)
-        samples = self._speak(step)
+        samples = self._speak(step, told)
         return Heard(
             step,
             loss,
             _mean([each.similarity for each in samples]),
             _mean([each.character_errors for each in samples]),
         )
+
+    def _told(self) -> Callable[[int], None]:
+        """Tell how many sentences are spoken, the first time: afterwards the steps tell how far."""
+        if self._has_heard:
+            return _tell_nobody
+        self._has_heard = True
+        return Telling(self._say, "sentences spoken", len(self._stage.sentences)).at
 
     def _measure(self, step: int) -> float | None:
         """The check loss; None without check clips."""
@@ -99,7 +109,7 @@ class Trial:
             self._say(Said(f"The check loss of step {step} is no number."))
         return loss
 
-    def _speak(self, step: int) -> list[Sampled]:
+    def _speak(self, step: int, told: Callable[[int], None]) -> list[Sampled]:
         stage = self._stage
         return speak_samples(
             self._trainable,
@@ -112,6 +122,7 @@ class Trial:
             stage.judge,
             self._say,
             self._stop,
+            told,
         )
 
 
@@ -144,6 +155,10 @@ def check_losses(
 def _item(check: Store, index: int, seed: int) -> Item:
     companion = order.companion_of(index, len(check), seed, _EPOCH)
     return Item(check[index], check[companion], order.item_seed(seed, _EPOCH, index))
+
+
+def _tell_nobody(spoken: int) -> None:
+    """How far it is the steps tell."""
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

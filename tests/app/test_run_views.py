@@ -7,13 +7,16 @@ from dataclasses import replace
 import pytest
 
 import engines
-from app import run_views, views
+from app import following, run_views, views
 from finetune import bases, runs
 from finetune.datasets import Dataset, Example
+from finetune.jobs import queue
 from finetune.jobs.events import Measured, Sampled, Saved, Step
+from finetune.jobs.outcome import Outcome
 from finetune.runs import Plan
 from finetune.settings import TrainSettings
 from tests import trainee
+from tests.jobs_at_work import request
 from tests.trainee import ENGINE, step_event, write_history
 
 PLAN = Plan("Ada", "p1", 2, "trainee", "/base", train=TrainSettings(epochs=7),
@@ -48,6 +51,36 @@ def test_every_state_has_words_and_something_to_do_next(run, state):
     assert ("resume" in run_views.what_next(each)) == (
         state in ("stopped", "interrupted", "failed")
     )
+
+
+def test_a_run_that_could_not_learn_is_not_said_to_go_on(workspace, run):
+    job = queue.submit(workspace, request("count", 1, 0))
+    list(job.folder.follow(0.05))
+    failed = replace(queue.find(workspace, job.id), outcome=Outcome("not-learning", "So."))
+
+    said = run_views.what_next(replace(run, state="failed", job=failed))
+
+    assert "resume" not in said and "other settings" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "said"),
+    [
+        ("train", "stopped", "runs resume"),
+        ("build", "stopped", "same command"),
+        ("make", "stopped", "same command"),
+        ("speak", "stopped", ""),
+        ("train", "bug", ""),
+    ],
+)
+def test_the_terminal_says_how_what_was_stopped_goes_on(workspace, kind, cause, said):
+    job = queue.submit(workspace, replace(request("count", 1, 0), kind=kind))
+    list(job.folder.follow(0.05))
+    job = replace(queue.find(workspace, job.id), outcome=Outcome(cause, "So."))
+
+    told = following.how_to_go_on(job)
+
+    assert said in told and bool(said) == bool(told)
 
 
 def test_a_page_tells_what_was_chosen_how_it_does_and_why_the_best_is_the_best(workspace, run):

@@ -53,13 +53,24 @@ def test_the_newest_word_on_each_step_counts(job):
 
 
 def test_a_download_that_was_not_foreseen_has_its_place(job):
-    told = job(Progress(3, 3, READ), Progress(10, 75, "MB"))
+    told = job(Progress(3, 3, READ), Progress(10, 75, "MB downloaded"))
 
     assert states(told) == {
         **{"read": "done", "download": "running"},
         **{"hear": "waiting", "check": "waiting"},
     }
     assert [step.name for step in steps_of(told, WHOLE)] == ["read", "download", "hear", "check"]
+
+
+def test_a_download_that_begins_when_the_first_recording_is_to_be_heard_is_what_goes_on(job):
+    before = (Progress(3, 3, READ), Progress(0, 15.7, HEARD))
+    loading = job(*before, Progress(9, 75, "MB downloaded"))
+    assert states(loading) == {
+        **{"read": "done", "download": "running"},
+        **{"hear": "waiting", "check": "waiting"},
+    }
+
+    assert states(job(*before, Progress(75, 75, "MB downloaded")))["hear"] == "running"
 
 
 def test_a_long_recording_is_told_beside_the_step_that_it_is_in(job):

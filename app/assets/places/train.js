@@ -30,7 +30,8 @@ function Place({ project, now, go }) {
     setChosen(made);
     again();
   };
-  const goOn = (from) => setWanted({ continues: from });
+  const goOn = (from) => setWanted({ key: from, first: { continues: from } });
+  const anew = ({ id, name, wish }) => setWanted({ key: `anew ${id}`, like: name, first: { ...wish, name: '' } });
   return html`<div>
     <div class="row"><h1 class="grow">${t('train.title')}</h1>
       <span class="soft">${dataset(data.versions[0])}</span>
@@ -38,8 +39,8 @@ function Place({ project, now, go }) {
     ${!working && atWork(now.jobs, 'make').map((job) => html`<section class="card" key=${job.id} aria-label=${job.title}><${Work} job=${job} /></section>`)}
     ${data.versions.length === 0
       ? html`<div class="card empty"><p>${t('train.nodata')}</p><button class="primary" onClick=${() => go('recordings')}>${t('train.todata')}</button></div>`
-      : isOpen && html`<${Begin} key=${wanted?.continues ?? ''} data=${data} project=${project} first=${wanted ?? {}} begun=${begun} go=${go} again=${again} />`}
-    ${run && html`<${Going} key=${run.id} run=${run} project=${project} go=${go} goOn=${goOn} again=${again} />`}
+      : isOpen && html`<${Begin} key=${wanted?.key ?? ''} data=${data} project=${project} first=${wanted?.first ?? {}} like=${wanted?.like} begun=${begun} go=${go} again=${again} />`}
+    ${run && html`<${Going} key=${run.id} run=${run} project=${project} go=${go} goOn=${goOn} anew=${anew} again=${again} />`}
     ${(data.runs.length > 0 || data.trashed.length > 0) && html`<${Runs} data=${data} run=${run} choose=${setChosen} again=${again} />`}
   </div>`;
 }

@@ -186,6 +186,34 @@ def test_a_text_and_its_recording_become_clips_in_one_click(page, item, workspac
     page.get_by_role("link", name="Transcript").and_(page.locator("[aria-current]")).wait_for()
 
 
+def test_a_note_among_the_recordings_is_offered_as_their_text_and_no_more(page, item, tmp_path):
+    soundfile.write(tmp_path / "talk.wav", sound_of(0), speech.RATE)
+    (tmp_path / "note.txt").write_text("Hello.")
+    choose(page, "Choose files", [tmp_path / "talk.wav", tmp_path / "note.txt"])
+    built = region(page, "Build dataset")
+
+    built.get_by_label("I have the text").wait_for(timeout=SECONDS)
+    assert built.get_by_label("Timbre listens").is_checked()
+    built.get_by_label("I have the text").check()
+
+    built.get_by_text("note.txt").wait_for()
+
+
+def test_a_build_of_which_no_clip_came_is_not_called_a_dataset(page, item, tmp_path):
+    silence = 0.0003 * np.random.default_rng(0).standard_normal(5 * speech.RATE)
+    soundfile.write(tmp_path / "talk.wav", silence, speech.RATE)
+    (tmp_path / "talk.txt").write_text(SAID)
+    choose(page, "Choose files", [tmp_path / "talk.wav", tmp_path / "talk.txt"])
+    built = region(page, "Build dataset")
+    built.get_by_label("Language").select_option("en", timeout=SECONDS)
+    built.get_by_role("button", name="Build dataset").click()
+
+    built.get_by_text("There are no clips").wait_for(timeout=2 * SECONDS)
+
+    assert built.get_by_role("heading", name="The dataset is built").count() == 0
+    assert built.get_by_role("heading", name="No dataset came of it").is_visible()
+
+
 def test_without_a_whisper_here_a_build_waits_for_consent_and_settings_say_their_limits(
     page, item, tmp_path
 ):

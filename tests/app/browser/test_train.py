@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
@@ -10,12 +11,14 @@ import pytest
 from finetune import projects, runs, submitting
 from finetune.jobs import queue
 from finetune.jobs.events import Measured
+from finetune.jobs.folder import JobFolder, Request
+from finetune.jobs.outcome import Outcome
 from finetune.runs import Plan
 from finetune.settings import HearSettings, TrainSettings
 from tests import trainee
 from tests.app.browser.conftest import PICTURES
 from tests.app.browsing import Watched, needs_browser
-from voices import shipped
+from voices import names, shipped
 from voices.workspace import open_workspace
 
 pytestmark = needs_browser
@@ -197,6 +200,39 @@ def test_runs_are_compared_renamed_put_away_and_taken_back(page, running, worksp
     listed.get_by_role("button", name="Countess").wait_for()
 
     assert runs.find(workspace, f"Countess {two.id}").plan.train.seed == 1
+
+
+@pytest.fixture
+def broken(workspace, two):
+    """A run that could not learn, with the settings that made it so."""
+    settings = TrainSettings(batch=3, learning_rate=1.0)
+    plan = Plan(f"Broken {two.id}", two.id, 1, "pocket", "/base", train=settings)
+    folder = runs.create(workspace, plan)
+    job = JobFolder(workspace.jobs / names.new_id())
+    job.write_request(Request("train", "Train Broken", ("python", str(folder.path))))
+    what, fix = "3 steps could not be learned from.", "Begin again."
+    error = f"engines.errors.UnlearnableError: {what} {fix}"
+    job.write_outcome(Outcome("not-learning", what, fix, error))
+    with workspace.store.change() as store:
+        store.execute("INSERT INTO jobs VALUES (?, 1, '', '', 'ended', '', '')", (job.id,))
+    folder.note_job(job.id)
+    return two
+
+
+def test_what_could_not_learn_is_begun_again_with_its_settings_and_a_lower_rate(
+    page, running, broken
+):
+    page.goto(f"{running.url}#{broken.id}/train")
+    goes = page.get_by_role("region", name=f"How Broken {broken.id} goes")
+    goes.get_by_text("could not be learned from").wait_for()
+    assert goes.get_by_text("The first error").count() == 0
+    assert goes.get_by_role("button", name="Resume").count() == 0
+
+    goes.get_by_role("button", name="New training with other settings").click()
+
+    page.get_by_text(f"These are the settings of Broken {broken.id}").wait_for()
+    kept = page.evaluate("(id) => localStorage.getItem(`timbre.train.${id}`)", broken.id)
+    assert json.loads(kept)["train"] == {"batch": 3}
 
 
 def test_nothing_serious_is_in_the_way_of_anybody(page, running, two):

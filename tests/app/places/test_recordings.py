@@ -21,14 +21,16 @@ from engines.errors import (
     StudioError,
     TextError,
 )
-from finetune import projects, takes, taking
+from finetune import next_step, projects, submitting, takes, taking
 from finetune.jobs import queue
 from finetune.jobs.folder import Request
 from finetune.jobs.outcome import Outcome
 from finetune.jobs.queue import Job
 from finetune.media import waves
+from finetune.runs import Plan
+from finetune.wishes import REPORT
 from tests import speech
-from voices import names
+from voices import files, names
 
 FAULT = Outcome("bug", "It broke.")
 
@@ -229,7 +231,10 @@ def test_a_text_with_times_is_built_into_clips_without_a_whisper(desk, brought, 
     text = tmp_path / "talk.srt"
     text.write_text("1\n00:00:00,700 --> 00:00:04,600\nOur teacher carried the long letter.\n")
     ask(desk, "recordings.text", project=brought.id, sent=[sent(desk, text)])
-    assert ask(desk, "recordings", project=brought.id)["text"] == {"names": ["talk.srt"]}
+    assert ask(desk, "recordings", project=brought.id)["text"] == {
+        "names": ["talk.srt"],
+        "sure": True,
+    }
 
     job = wait(desk, build(desk, brought, hear={"language": "en"}, cut={"max_seconds": 9.0}))
 
@@ -245,6 +250,29 @@ def test_a_text_with_times_is_built_into_clips_without_a_whisper(desk, brought, 
         [clip] = opened.transcript.clips()
         assert clip.values.text == "Our teacher carried the long letter."
     assert ask(desk, "recordings.choices", project=brought.id)["cut_values"]["max_seconds"] == 9.0
+
+
+@pytest.mark.parametrize(
+    ("name", "among", "sure"),
+    [
+        ("note.txt", True, False),
+        ("note.txt", False, True),
+        ("Talk.txt", True, True),
+        ("metadata.csv", True, True),
+    ],
+)
+def test_a_text_that_came_among_recordings_is_theirs_where_that_is_plain(
+    desk, brought, tmp_path, name, among, sure
+):
+    (tmp_path / name).write_text("Hello.")
+
+    ask(
+        desk,
+        "recordings.text",
+        **{"project": brought.id, "sent": [sent(desk, tmp_path / name)], "among": among},
+    )
+
+    assert ask(desk, "recordings", project=brought.id)["text"] == {"names": [name], "sure": sure}
 
 
 def test_two_texts_of_one_name_are_refused_and_neither_takes_the_others_place(
@@ -300,11 +328,59 @@ def test_what_was_stopped_goes_on_as_the_same_wish(desk, brought, tmp_path):
         ask(desk, "recordings.go", project=brought.id, job="0" * 12)
 
 
+@pytest.fixture
+def made(desk, brought, monkeypatch):
+    """A making that ended, with what its build had told by then."""
+    at_work, advance = Plan("Ada", brought.id, 0, "pocket", "/base"), queue.advance
+    monkeypatch.setattr(queue, "advance", lambda _: None)
+
+    def act(report, outcome=None):
+        wish = submitting.wish_for(desk.workspace, brought, sources=("talks",), freeze=True)
+        job = submitting.submit_making(desk.workspace, brought, wish, at_work)
+        files.write_json(job.folder.path / REPORT, report)
+        if outcome:
+            job.folder.write_outcome(outcome)
+            advance(desk.workspace)
+        return queue.find(desk.workspace, job.id)
+
+    return act
+
+
+STOPPED = Outcome("stopped", "Stopped after step 233 of 352.")
+
+
+@pytest.mark.parametrize("outcome", [None, STOPPED, FAULT])
+def test_a_making_that_froze_its_dataset_is_built_whatever_became_of_its_training(
+    desk, brought, made, outcome
+):
+    made({"clips": 9, "seconds": 60.0, "marks": {"good": 9}, "version": 1}, outcome)
+
+    work = ask(desk, "recordings", project=brought.id)["build"]
+
+    assert (work["cause"], work["job"]["state"]) == ("finished", "ended")
+    assert work["clips"] == 9 and {step.state for step in work["steps"]} == {"done"}
+    assert next_step.of_project(desk.workspace, brought).name != "wait.build"
+
+
+def test_a_making_that_was_stopped_while_it_built_goes_on_as_the_making(desk, brought, made):
+    job = made({"clips": 0, "version": None}, STOPPED)
+    assert ask(desk, "recordings", project=brought.id)["build"]["cause"] == "stopped"
+
+    again = ask(desk, "recordings.go", project=brought.id, job=job.id)
+
+    found = queue.find(desk.workspace, again)
+    assert found.id != job.id and found.request.kind == "make"
+    assert found.request.argv == job.request.argv
+
+
 def test_the_demo_comes_with_its_text_and_language(desk, item):
     wait(desk, ask(desk, "recordings.demo", project=item.id))
 
     shown = ask(desk, "recordings", project=item.id)
-    assert len(shown["recordings"]) == 1 and shown["text"] == {"names": ["script.txt"]}
+    assert len(shown["recordings"]) == 1 and shown["text"] == {
+        "names": ["script.txt"],
+        "sure": True,
+    }
     chosen = ask(desk, "recordings.choices", project=item.id)
     assert chosen["hear_values"]["language"] == "en"
     assert "language" not in [each.name for each in chosen["hear"]]

@@ -371,6 +371,60 @@ def test_a_run_that_ran_out_of_memory_goes_on_with_fewer_clips_at_once(ask, work
     ended(workspace, run.id)
 
 
+def test_a_training_that_could_not_learn_leads_to_another_with_a_lower_rate(
+    ask, workspace, ada, wish, advised
+):
+    wish = {**wish, "train": {"batch": 1, "learning_rate": 1.0}, "own": {"steps": 1}}
+    begun = ask("train.start", project=ada, wish={**wish, "own": {"steps": 1, "mood": "glad"}})
+    run = ended(workspace, begun["run"])
+    shutil.rmtree(run.folder.voice)
+    shutil.rmtree(run.folder.best)
+    shutil.rmtree(run.folder.checkpoints)
+    what, fix = "3 steps could not be learned from.", "Begin again."
+    said = f"engines.errors.UnlearnableError: {what} {fix}"
+    run.job.folder.write_outcome(Outcome("not-learning", what, fix, said))
+
+    told = ask("train.run", run=run.id)
+    again = ask("train.plan", project=ada, wish=told["wish"])
+
+    assert told["ways"] == ["anew"] and told["words"] == "could not learn"
+    assert told["wish"]["train"] == {"batch": 1}  # the rate is as advised
+    assert told["wish"]["own"] == {"steps": 1, "mood": "glad"} and told["wish"]["base"]
+    assert again["state"] == "none"  # it can be planned
+    assert told["ended"]["what"] == what and told["ended"]["first_cause"] == ""
+
+
+def test_a_rate_that_was_low_and_broke_all_the_same_is_halved(ask, workspace, ada, wish, advised):
+    wish = {**wish, "train": {"learning_rate": 8e-6}}
+    run = failed(workspace, ask, ada, wish, "not-learning")
+
+    assert ask("train.run", run=run.id)["wish"]["train"] == {"learning_rate": 4e-6}
+
+
+def test_what_could_not_learn_goes_on_only_from_a_checkpoint_and_then_not_first(
+    ask, workspace, ada, wish
+):
+    run = failed(workspace, ask, ada, wish, "not-learning")
+    shutil.rmtree(run.folder.checkpoints)
+    run.folder.checkpoints.mkdir()
+    without = ask("train.run", run=run.id)["ways"]
+    with files.new_folder(run.folder.checkpoints / "step-000007"):
+        pass
+
+    assert ask("train.run", run=run.id)["ways"][:2] == ["anew", "resume"]
+    assert without[0] == "anew" and "resume" not in without
+
+
+def test_an_error_that_is_another_than_what_is_said_is_shown_as_the_first(
+    ask, workspace, ada, wish
+):
+    run = failed(workspace, ask, ada, wish, "gpu-memory")
+    said = "OutOfMemoryError: CUDA out of memory."
+    run.job.folder.write_outcome(Outcome("gpu-memory", "It was not enough.", "Less.", said))
+
+    assert ask("train.run", run=run.id)["ended"]["first_cause"] == said
+
+
 def test_a_full_disk_leads_to_where_room_is_made(ask, workspace, ada, wish):
     run = failed(workspace, ask, ada, wish, "disk-full")
 

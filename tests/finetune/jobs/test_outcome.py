@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engines.errors import DiskFullError, NameProblem
+from engines.errors import DiskFullError, NameProblem, UnlearnableError
 from finetune.jobs.events import Failed, Finished, Progress, Stopped
 from finetune.jobs.outcome import CAUSES, Exit, Outcome, classify, failure_of, first_cause
 
@@ -103,6 +103,7 @@ def raised(*errors):
         ([RuntimeError("CUDA out of memory."), KeyError("x")], "gpu-memory", "GPU"),
         ([KeyError("first"), ValueError("later")], "bug", "KeyError: 'first'"),
         ([NameProblem("The name is empty.", "Type one.")], "bad-input", "The name is empty."),
+        ([UnlearnableError("Its loss broke.", "Again.")], "not-learning", "Its loss broke."),
     ],
 )
 def test_an_exception_is_put_in_words_by_the_first_one_it_came_from(errors, cause, what):

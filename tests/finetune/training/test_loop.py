@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from engines.errors import EngineError
+from engines.errors import EngineError, UnlearnableError
 from finetune.best import Heard
 from finetune.jobs.worker import StopWork
 from finetune.training import checkpoints, order, randomness
@@ -299,6 +299,15 @@ def test_three_in_a_row_end_the_run_with_the_last_good_checkpoint(tmp_path):
         lesson.learn()
 
     assert all(torch.isfinite(each).all() for each in lesson.newest()[1].values())
+
+
+def test_three_in_a_row_before_anything_was_saved_say_that_nothing_was(tmp_path):
+    lesson = short_of_memory(Lesson(tmp_path), spoiled(set(range(10**4))))
+
+    with pytest.raises(UnlearnableError, match="No checkpoint was saved before") as told:
+        lesson.learn()
+
+    assert "lower learning rate" in told.value.fix and "log" in told.value.fix
 
 
 def test_a_loss_far_above_the_usual_changes_nothing(tmp_path):

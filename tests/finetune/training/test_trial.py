@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from engines.base import Sound
-from finetune.jobs.events import Measured, Said, Sampled
+from finetune.jobs.events import Measured, Progress, Said, Sampled
 from finetune.runs import RunFolder
 from finetune.training import devices, randomness
 from finetune.training.trial import Stage, Trial, check_losses
@@ -62,6 +62,19 @@ def test_what_is_heard_is_told_and_given_back(tmp_path):
     assert heard.similarity == pytest.approx(np.mean([each.similarity for each in samples]))
     assert heard.character_errors == pytest.approx(0.1)
     assert [each.text for each in samples] == ["One.", "Two!"]
+
+
+def test_how_many_sentences_are_spoken_is_told_until_the_first_were_heard(tmp_path):
+    trying = Trying(tmp_path)
+
+    trying.trial(0)
+    first = trying.of(Progress)
+    trying.trial(1)
+
+    assert (first[0].done, first[-1].done) == (0, 2)
+    assert {(each.total, each.unit) for each in first} == {(2, "sentences spoken")}
+    assert trying.events.index(first[0]) < trying.events.index(trying.of(Measured)[0])
+    assert trying.of(Progress) == first
 
 
 def test_nothing_is_changed_by_it(tmp_path):

@@ -18,7 +18,7 @@ export function Adding({ project, isEmpty, onRecord, again }) {
   const bring = async (found) => {
     const { recordings, texts, others } = sorted(await found);
     if (others.length) problem({ what: t(`recordings.others.${some(others)}`, { n: others.length, first: others[0] }), fix: t('recordings.others.fix') });
-    if (texts.length) await sendTexts(project.id, texts).then(() => note(t(`recordings.texts.${some(texts)}`, { n: texts.length })));
+    if (texts.length) await sendTexts(project.id, texts, true).then(() => note(t(`recordings.texts.${some(texts)}`, { n: texts.length })));
     if (recordings.length) await send(project.id, recordings);
     again();
   };

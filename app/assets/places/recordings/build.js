@@ -21,7 +21,7 @@ export function Build({ project, data, choices, go, again }) {
   const wasEnded = work && work.cause !== 'finished';
   const form = choices && html`<${Choices} project=${project} data=${data} choices=${choices} again=${again} />`;
   return html`<section class="card stack" aria-label=${t('recordings.build')}>
-    <h2>${t(work && !wasEnded ? 'recordings.built' : 'recordings.build')}</h2>
+    <h2>${t(wasEnded || !work ? 'recordings.build' : work.clips ? 'recordings.built' : 'recordings.unbuilt')}</h2>
     ${wasEnded && html`<${Ended} project=${project} work=${work} again=${again} />`}
     ${work && !wasEnded && html`<${Came} work=${work} go=${go} />`}
     ${work ? html`<details open=${uncut > 0 && !wasEnded}><summary>${uncut ? t(`recordings.uncut.${uncut === 1 ? 'one' : 'many'}`, { n: uncut }) : t('recordings.again')}</summary>${form}</details>` : html`<p class="soft">${t('recordings.build.why')}</p>${form}`}
@@ -40,7 +40,7 @@ function Ended({ project, work, again }) {
 /** Where the words come from, unless a person says otherwise. */
 const likeliest = (data) => {
   if (data.recordings.length && data.recordings.every((each) => each.take)) return 'takes';
-  return data.text ? 'text' : 'whisper';
+  return data.text?.sure ? 'text' : 'whisper';
 };
 
 function Choices({ project, data, choices, again }) {

@@ -83,9 +83,9 @@ export function forget(project) {
   tell();
 }
 
-/** Send texts of the recordings; they are kept together. */
-export async function sendTexts(project, found) {
+/** Send texts; they are kept together. `among`: they came with recordings, and may be any note. */
+export async function sendTexts(project, found, among = false) {
   const sent = [];
   for (const { file, name } of found) sent.push(await upload(file, { name: name.split('/').pop() }));
-  await call('recordings.text', { project, sent });
+  await call('recordings.text', { project, sent, among });
 }

@@ -23,7 +23,7 @@ function useWish(project, first) {
   return [wish, (change) => setWish((before) => ({ ...before, ...change }))];
 }
 
-export function Begin({ data, project, first, begun, go, again }) {
+export function Begin({ data, project, first, like, begun, go, again }) {
   const { data: known, error, again: look } = useLive('train.engines', { project: project.id }, 3000);
   const [wish, change] = useWish(project, first);
   const [owner, setOwner] = useState(data.owner);
@@ -41,6 +41,7 @@ export function Begin({ data, project, first, begun, go, again }) {
     begun(made.run);
   };
   return html`<section class="stack" aria-label=${t('train.begin')}>
+    ${like && html`<p class="soft">${t('train.anew.like', { name: like })}</p>`}
     <${Owner} owner=${owner} keep=${keep} />
     ${from
       ? html`<div class="card"><h2>${t('train.continue')}</h2><p>${t('train.continue.from', { name: from.name, step: number(from.best_step) })}</p>

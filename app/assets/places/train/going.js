@@ -12,13 +12,13 @@ import { clock, duration, memory, number, t } from '../../parts/words.js';
 import { Command } from './command.js';
 import { Listen } from './listen.js';
 
-export function Going({ run, project, go, goOn, again }) {
+export function Going({ run, project, go, goOn, anew, again }) {
   const { data, error } = useLive('train.run', { run: run.id });
   if (!data) return html`<section class="card stack"><h2>${run.name}</h2><${Waiting} error=${error} /></section>`;
   return html`<section class="two going" aria-label=${t('train.going', { name: data.name })}>
     <div class="card stack">
       <div class="row"><h2 class="grow">${data.name}</h2><span class=${mark(data.state)} role="status">${translated(data.words)}</span></div>
-      <${Ways} data=${data} go=${go} goOn=${goOn} again=${again} />
+      <${Ways} data=${data} go=${go} goOn=${goOn} anew=${anew} again=${again} />
       <${Ended} data=${data} />
       <${Far} data=${data} />
       <${Curves} data=${data} />
@@ -33,8 +33,8 @@ export function Going({ run, project, go, goOn, again }) {
 const mark = (state) => ({ failed: 'mark out', interrupted: 'mark look', finished: 'mark good', running: 'mark good' })[state] ?? 'mark';
 
 /** Buttons for what can be done now; which these are the studio says. */
-function Ways({ data, go, goOn, again }) {
-  const has = (way) => data.ways.includes(way);
+function Ways({ data, go, goOn, anew, again }) {
+  const has = (way) => data.ways.includes(way) && (way !== 'anew' || data.wish);
   const ask = (what) => async () => {
     await call('train.ask', { run: data.id, what });
     note(t(`train.asked.${what}`));
@@ -44,7 +44,8 @@ function Ways({ data, go, goOn, again }) {
     ${has('speak') && html`<button class="primary" onClick=${() => go('voices')}>${t('train.tovoices')}</button>`}
     ${has('lighter') && html`<${Act} class="primary" run=${act('train.resume', { lighter: true })}>${t('train.lighter', { n: data.smaller })}<//>`}
     ${has('disk') && html`<button class="primary" onClick=${() => go('system')}>${t('train.makeroom')}</button>`}
-    ${has('resume') && html`<${Act} class=${has('lighter') || has('disk') ? '' : 'primary'} run=${act('train.resume')}>${t('train.resume')}<//>`}
+    ${has('anew') && html`<button class="primary" onClick=${() => anew(data)}>${t('train.anew')}</button>`}
+    ${has('resume') && html`<${Act} class=${['lighter', 'disk', 'anew'].some(has) ? '' : 'primary'} run=${act('train.resume')}>${t('train.resume')}<//>`}
     ${has('stop') && html`<${Act} run=${act('train.stop')} title=${t('train.stop.why')}>${t(data.state === 'waiting' ? 'train.unqueue' : 'train.stop')}<//>`}
     ${has('up') && html`<${Act} class="small" disabled=${data.place === 1} run=${act('train.move', { direction: 'up' })}>${t('train.earlier')}<//>
       <${Act} class="small" run=${act('train.move', { direction: 'down' })}>${t('train.later')}<//>`}
