@@ -36,7 +36,7 @@ def work(job: Job, folder: Path, stays_seconds: float = STAYS_SECONDS) -> str:
             if job.stop_wanted():
                 raise StopWork("Stopped. Takes that come later are looked at when they come.")
             time.sleep(_LOOKS_EVERY_SECONDS)
-    return f"{good} takes are good, {again} want to be read again."
+    return f"Takes that are good: {good}; to be read again: {again}."
 
 
 def _take(job: Job, project: Project, take: Waiting) -> Taken:

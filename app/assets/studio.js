@@ -3,7 +3,7 @@
 // The address holds where a person is (#project/place), so that a reload, a second tab and a
 // bookmark show the same.
 
-import { html, render, useEffect, useErrorBoundary, useState } from './vendor/preact.js';
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from './vendor/preact.js';
 import { useLive } from './parts/live.js';
 import { Notes, Report, problem } from './parts/notes.js';
 import { atWork } from './parts/jobs.js';
@@ -43,11 +43,14 @@ function Running({ jobs }) {
 }
 
 function Header({ place, project, now }) {
+  const places = useRef();
+  // Where all places do not fit beside each other, they scroll.
+  useEffect(() => places.current.querySelector('[aria-current]').scrollIntoView({ block: 'nearest', inline: 'center' }), [place]);
   const chosen = (event) => go(place === 'home' || place === 'system' ? 'recordings' : place, event.target.value);
   return html`<header>
     <a class="skip" href="#place" onClick=${(event) => { event.preventDefault(); document.querySelector('main').focus(); }}>${t('frame.skip')}</a>
     <span class="brand">Timbre</span>
-    <nav aria-label=${t('frame.places')}>
+    <nav ref=${places} aria-label=${t('frame.places')}>
       ${PLACES.map((each) => html`<a href=${`#${project?.id ?? ''}/${each}`} aria-current=${each === place ? 'page' : null}>${t(`place.${each}`)}</a>`)}
     </nav>
     ${now?.projects.length > 0 && html`<select class="project" aria-label=${t('frame.project')} value=${project?.id ?? ''} onChange=${chosen}>

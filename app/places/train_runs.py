@@ -11,7 +11,7 @@ from app import run_views, views
 from app.places import train_anew
 from app.screen.calls import Call
 from app.screen.desk import Desk
-from engines.errors import EngineError, JobError, NotFoundError
+from engines.errors import EngineError, JobError, NotFoundError, StudioError
 from finetune import best, curves, planning, runs, submitting, tending
 from finetune.curves import Histories, Told
 from finetune.jobs import queue
@@ -255,8 +255,16 @@ def _all_settings(run: Run) -> Mapping[str, Any]:
     return {
         **{"dataset": plan.version, "engine": plan.engine},
         **(told.settings if told else asdict(plan.train)),
-        **plan.engine_settings,
+        **_engine_settings(plan),
     }
+
+
+def _engine_settings(plan: Plan) -> Mapping[str, Any]:
+    """What its engine learned with, with what the plan leaves as at first."""
+    try:
+        return asdict(engines.find(plan.engine).settings(**plan.engine_settings))
+    except (StudioError, TypeError):  # of an engine, or with a setting, that is gone
+        return plan.engine_settings
 
 
 def _compared(run: Run) -> dict[str, Any]:

@@ -4,6 +4,9 @@ The words of the page, in every language it speaks: one catalogue, a file for ea
 A word stands in all languages at one place, so that none can be forgotten:
 
     "train.start": {"en": "Start training", "zh": "开始训练"}
+    "train.batch.is": {"en": "{n} {n|clip|clips}", "zh": "{n} 个片段"}
+
+A language that says one of a thing otherwise than several writes both: {n|one|several}.
 
 What the layers below say comes in English, in sentences with places that are filled in; the page
 says it by templates in `sentences/`, in the same form with the English as its name:

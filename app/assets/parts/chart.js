@@ -1,10 +1,11 @@
 // Lines over steps or time, drawn as SVG: with axes, values under the pointer and by arrow keys.
 //
-// Chart({series: [{name, points: [[x, y], ...], kind}], x, y, label, height})
+// Chart({series: [{name, points: [[x, y], ...], kind}], x, y, label, height, lasts})
 //   kind   '' (the first), 'second' ... 'sixth': how the line looks; add 'dots' to mark its points,
 //          'area' to fill what is under it. A point whose y is null interrupts the line.
 //   x, y   {name, format, min, max, ends}: how a value is written, and what must be in sight. `ends` of
 //          x (of y: `ticks`) draws only these values on the axis.
+//   lasts  whether the last value of a line holds on after its end; if not, nothing is said there.
 //   label  what the drawing shows, in a sentence, for those who do not see it.
 
 import { html, useEffect, useRef, useState } from '../vendor/preact.js';
@@ -21,7 +22,7 @@ const FEW = 40;
 /** How the n-th of several lines looks. */
 export const kindOf = (at) => KINDS[at % KINDS.length];
 
-export function Chart({ series, x = {}, y = {}, label, height = 190 }) {
+export function Chart({ series, x = {}, y = {}, label, height = 190, lasts = true }) {
   style('../parts/chart');
   const [box, width] = useWidth();
   const [at, setAt] = useState(null);
@@ -32,7 +33,7 @@ export function Chart({ series, x = {}, y = {}, label, height = 190 }) {
   const down = (value) => height - BOTTOM - share(value, up) * (height - TOP - BOTTOM);
   const places = stops(shown);
   const here = at == null ? null : places[nearest(places, at)];
-  const values = shown.map((each) => ({ ...each, value: valueAt(each.points, here ?? places.at(-1)) }));
+  const values = shown.map((each) => ({ ...each, value: valueAt(each.points, here ?? places.at(-1), lasts) }));
   const said = `${write(x, here ?? places.at(-1))}: ${values.map((each) => `${each.name} ${write(y, each.value)}`).join(', ')}`;
   const point = (event) => {
     const seen = event.currentTarget.getBoundingClientRect();
@@ -131,8 +132,9 @@ function nearest(places, at) {
   return at - places[low] < places[high] - at ? low : high;
 }
 
-/** What a line says at an x: its newest value there or before; nothing before it begins. */
-function valueAt(points, x) {
+/** What a line says at an x: its newest value there or before; nothing before it begins, nor after its end where it does not last. */
+function valueAt(points, x, lasts) {
+  if (!lasts && !(points.at(-1)[0] >= x)) return null;
   let found = null;
   for (const [at, value] of points) {
     if (at > x) break;

@@ -8,7 +8,7 @@ const SHOWN_MS = 6000;
 let show = () => {};
 let count = 0;
 
-/** Say something in passing; a problem stays until it is closed. `action` is {label, run}: undo, say. */
+/** Say something in passing; a problem stays until it is closed or another place is opened. `action` is {label, run}: undo, say. */
 export const note = (text, action) => show({ text, action });
 export const problem = (error) => show({ text: error.what ?? String(error), fix: error.fix ?? '', bad: true, fault: error.fault });
 
@@ -25,6 +25,10 @@ export function Notes() {
       setNotes((all) => [...all.filter((old) => old.text !== each.text).slice(-3), { ...each, id }]);
       if (!each.bad) setTimeout(() => close(id), SHOWN_MS);
     };
+    // What could not be done is no matter of the next place; a fault of ours is wanted for the report.
+    const moved = () => setNotes((all) => all.filter((each) => !each.bad || each.fault));
+    addEventListener('hashchange', moved);
+    return () => removeEventListener('hashchange', moved);
   }, []);
   return html`<div class="notes" role="status" aria-live="polite">
     ${notes.map(

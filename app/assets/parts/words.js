@@ -25,10 +25,16 @@ export async function speak(chosen) {
   await loadWords();
 }
 
+// {n}, and {n|clip|clips}: the first where there is one, the second otherwise.
+const PLACE = /\{(\w+)(?:\|([^|{}]*)\|([^|{}]*))?\}/g;
+
 /** A word or sentence by its name, with {values} filled in. */
 export function t(name, values = {}) {
   const said = words[name] ?? name;
-  return said.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
+  return said.replace(PLACE, (whole, key, one, many) => {
+    if (one === undefined) return values[key] ?? whole;
+    return String(values[key]) === '1' ? one : many;
+  });
 }
 
 const locale = () => document.documentElement.lang;

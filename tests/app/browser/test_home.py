@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from finetune import projects
 from finetune.jobs import queue
+from tests.app.browser.conftest import BOTH
 from tests.app.browsing import needs_browser
 from tests.jobs_at_work import request
 
@@ -123,6 +126,62 @@ def test_a_studio_that_is_gone_is_named_and_found_again(page, watched):
 
     page.get_by_role("alert").wait_for(state="hidden")
     watched.complaints.clear()  # Chromium counts what did not arrive
+
+
+def test_what_was_refused_in_one_place_is_gone_in_the_next_and_a_fault_of_ours_stays(
+    watched, page, workspace
+):
+    item = projects.create(workspace, f"There {time.monotonic_ns()}")
+    page.get_by_label("New project").fill(item.name)
+    page.get_by_role("button", name="Create project").click()
+    page.get_by_role("status").filter(has_text="Choose another name.").wait_for()
+    page.evaluate("setTimeout(() => { throw new TypeError('nothing is undefined'); })")
+    page.get_by_role("status").filter(has_text="TypeError").wait_for()
+
+    page.get_by_role("link", name="System").click()
+
+    page.get_by_text("Choose another name.").wait_for(state="detached")
+    note = page.locator(".note.bad").filter(has_text="TypeError")
+    note.get_by_role("button", name="Close").click()
+    note.wait_for(state="detached")
+    watched.complaints.clear()
+
+
+@BOTH
+def test_the_place_that_is_open_is_in_sight_among_the_places(page):
+    for name in ("System", "Home"):
+        page.evaluate(f"location.hash = '/{name.lower()}'")
+        current = page.get_by_role("navigation").locator("[aria-current]", has_text=name)
+        current.wait_for()
+        page.wait_for_timeout(100)
+
+        sides = current.evaluate("""(link) => { const [of, all] = [link, link.closest('nav')].map(
+          (each) => each.getBoundingClientRect());
+          return [of.left - all.left, all.right - of.right]; }""")
+
+        assert min(sides) >= -1
+
+
+def test_one_of_a_thing_is_not_called_many(page, workspace):
+    words = "import('/timbre/assets/parts/words.js')"
+
+    said = page.evaluate(f"""async () => {{ const {{ t }} = await {words}; return [
+      t('train.batch.is', {{ n: '1' }}), t('train.batch.is', {{ n: '0' }}),
+      t('train.epochs.is', {{ n: '1', steps: '24' }}), t('next.build', {{ n: 1 }})]; }}""")
+
+    assert said[:3] == ["1 clip", "0 clips", "1 time, 24 steps"]
+    assert said[3].startswith("1 recording is there.")
+
+
+@pytest.mark.parametrize("code", ["ba", "bo", "de"])
+def test_a_language_has_a_name(page, code):
+    said = page.evaluate(
+        "async (code) => (await import('/timbre/assets/places/recordings/languages.js'))"
+        ".languageName(code)",
+        code,
+    )
+
+    assert said == {"ba": "Bashkir", "bo": "Tibetan", "de": "German"}[code]
 
 
 def test_a_fault_of_ours_is_said_and_offers_a_report(watched, page):

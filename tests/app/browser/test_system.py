@@ -84,6 +84,18 @@ def test_each_gpu_is_a_gauge_and_what_is_unknown_is_said_so(here):
     card.get_by_role("slider", name="GPU 0: memory and work in the last hour").wait_for()
 
 
+def test_the_folder_of_converted_bases_is_named_in_words(here, workspace):
+    folder = workspace.root / "models" / "converted"
+    folder.mkdir(parents=True)
+    (folder / "weights").write_bytes(bytes(50_000_000))
+    room = here.get_by_role("region", name="What takes the room")
+
+    room.get_by_role("button", name="Measure again").click()
+
+    room.get_by_text("Bases made ready to train").wait_for()
+    assert room.get_by_text("converted", exact=True).count() == 0
+
+
 def test_a_job_is_looked_into_and_stopped(here, workspace):
     job = queue.submit(workspace, request("count", 100_000, "0.02", "200"))
     jobs = here.get_by_role("region", name="Jobs")

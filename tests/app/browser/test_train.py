@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from finetune import projects, runs, submitting
+from finetune import projects, runs, submitting, tending
 from finetune.jobs import queue
 from finetune.jobs.events import Measured
 from finetune.jobs.folder import JobFolder, Request
@@ -16,7 +16,7 @@ from finetune.jobs.outcome import Outcome
 from finetune.runs import Plan
 from finetune.settings import HearSettings, TrainSettings
 from tests import trainee
-from tests.app.browser.conftest import PICTURES
+from tests.app.browser.conftest import BOTH, PICTURES
 from tests.app.browsing import Watched, needs_browser
 from voices import names, shipped
 from voices.workspace import open_workspace
@@ -174,6 +174,88 @@ def two(workspace):
     return item
 
 
+def test_what_cannot_be_used_is_said_beside_its_field_and_nothing_begins_with_it(
+    page, running, ada
+):
+    page.goto(f"{running.url}#{ada.id}/train")
+    begin = page.get_by_role("button", name="New training")
+    rate = page.get_by_role("textbox", name="Learning rate")
+    start = page.get_by_role("button", name="Start training")
+    begin.or_(page.get_by_role("heading", name="The plan")).first.wait_for()
+    if begin.count():
+        begin.click()
+    page.get_by_role("radio", name="Pocket").check()
+    rate.wait_for(timeout=60_000)
+    advised = rate.input_value()
+
+    for wrong in ("abc", "99", "-1", "1,000.5"):
+        rate.fill(wrong)
+        rate.blur()
+        page.get_by_role("alert").get_by_text("a number within the limits").wait_for()
+        assert rate.input_value() == wrong
+        assert start.is_disabled()
+
+    rate.fill("0,0002")
+    rate.blur()
+    page.get_by_text("Yours.").first.wait_for()
+    assert float(rate.input_value()) == 0.0002
+    assert start.is_enabled()
+    rate.fill("")
+    rate.blur()
+    page.get_by_text("As advised for the batch.").wait_for()
+    deadline = time.monotonic() + 60  # once the plan is there again
+    while rate.input_value() != advised:
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(50)
+
+    page.get_by_label("Ends after so many minutes").fill("-5")
+    page.get_by_text("What if it were another card?").click()
+    page.get_by_label("Memory of that GPU").fill("0")
+    page.get_by_text("More settings").click()
+    decay = page.get_by_role("textbox", name="Weight decay")
+    decay.fill("much")
+    page.screenshot(path=PICTURES / "train-unfit.png", full_page=True)
+    assert page.get_by_text("a number within the limits").count() == 3
+    page.get_by_label("Ends after so many minutes").fill("")
+    page.get_by_label("Memory of that GPU").fill("")
+    assert start.is_disabled()
+    decay.fill("0,5")
+    decay.blur()
+    assert start.is_enabled()
+
+
+def test_a_line_says_nothing_where_its_run_never_came(page, running, workspace, two):
+    long = next(each for each in runs.all(workspace) if each.plan.name == f"Other {two.id}")
+    trainee.write_history(long.folder, *(trainee.step_event(at, 400, 1) for at in range(300, 400)))
+    page.goto(f"{running.url}#{two.id}/train")
+    listed = page.get_by_role("region", name="Trainings")
+
+    listed.get_by_label("Compare First").check()
+    listed.get_by_label("Compare Other").check()
+    lines = listed.get_by_role("slider", name="Training loss of the marked")
+    lines.wait_for()
+
+    assert f"First {two.id} –" in lines.get_attribute("aria-valuetext")
+    lines.press("Home")
+    assert "–" not in lines.get_attribute("aria-valuetext")
+    assert listed.get_by_role("row", name="How like the voice").count() == 0
+
+
+@BOTH
+def test_the_names_of_runs_stand_below_each_other(page, running, workspace, two):
+    other = next(e for e in runs.all(workspace) if e.plan.name == f"Other {two.id}")
+    tending.rename(workspace, other.id, f"A much longer name than the other {two.id}")
+    page.goto(f"{running.url}#{two.id}/train")
+    names = page.get_by_role("region", name="Trainings").locator(".name")
+    names.nth(1).wait_for()
+
+    begins = page.evaluate("""[...document.querySelectorAll('[aria-label=Trainings] .name')].map((each) => {
+      const range = document.createRange(); range.selectNodeContents(each);
+      return Math.round(range.getBoundingClientRect().left); })""")
+
+    assert len(set(begins)) == 1
+
+
 def test_runs_are_compared_renamed_put_away_and_taken_back(page, running, workspace, two):
     page.goto(f"{running.url}#{two.id}/train")
     listed = page.get_by_role("region", name="Trainings")
@@ -191,7 +273,13 @@ def test_runs_are_compared_renamed_put_away_and_taken_back(page, running, worksp
 
     row = listed.get_by_role("listitem").filter(has_text="Other")
     row.get_by_role("button", name="Rename").click()
+    page.get_by_label("Another name").fill(f"First {two.id}")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    refused = page.get_by_role("dialog").get_by_role("alert")
+    refused.wait_for()
+    assert page.locator(".note.bad").count() == 0
     page.get_by_label("Another name").fill(f"Countess {two.id}")
+    refused.wait_for(state="hidden")
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     row = listed.get_by_role("listitem").filter(has_text="Countess")
     row.get_by_role("button", name="Move to trash").click()

@@ -430,7 +430,7 @@ def test_a_take_becomes_a_clip_with_the_prompt_as_its_text(
     said = look_at_takes(desk, item)
 
     [good, again] = ask(desk, "recordings.read", project=item.id, prompts=prompts)["read"]
-    assert said == "1 takes are good, 1 want to be read again."
+    assert said == "Takes that are good: 1; to be read again: 1."
     assert (good.state, again.state) == ("good", "again") and again.said
     assert good.seconds > 3
     with projects.open_project(projects.folder_of(desk.workspace, item)) as opened:

@@ -31,6 +31,7 @@ from finetune.jobs.outcome import Outcome
 from finetune.monitor.machine import Machine
 from finetune.monitor.sampler import Sampler
 from finetune.planning import Wished
+from finetune.runs import Plan
 from finetune.wishes import REPORT
 from tests import trainee
 from tests.trainee import base_in, step_event, write_history
@@ -490,6 +491,17 @@ def test_runs_are_compared_by_curves_settings_and_best(ask, workspace, ada, wish
     assert told["differ"] == {"mood": ["calm", "glad"]}
     assert [len(each["curve"]) for each in told["runs"]] == [3, 3]
     assert told["runs"][1]["best"]["check_loss"] == 0.25
+
+
+def test_a_setting_left_as_at_first_is_no_difference_from_the_same_said(ask, workspace, ada):
+    given = [{}, {"mood": "calm"}, {"gone": 1}]
+    left, said, other = (
+        runs.create(workspace, Plan(name, ada, 1, "trainee", "/base", engine_settings=settings)).id
+        for name, settings in zip("abc", given, strict=True)
+    )
+
+    assert ask("train.compare", run=[left, said])["differ"] == {}
+    assert ask("train.compare", run=[left, other])["differ"]["gone"] == [None, 1]
 
 
 def test_what_was_left_open_is_told_and_compared_as_it_was_settled(ask, workspace, ada, wish):

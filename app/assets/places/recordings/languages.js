@@ -5,9 +5,13 @@ import { t } from '../../parts/words.js';
 
 const named = () => new Intl.DisplayNames([document.documentElement.lang], { type: 'language' });
 
+// Those for which Chromium has no names.
+const UNNAMED = ['ba', 'bo'];
+
 /** "German"; a code that the browser has no name for stays as it is. */
 export function languageName(code) {
   if (!code) return t('recordings.language.none');
+  if (UNNAMED.includes(code)) return t(`language.${code}`);
   try {
     return named().of(code) ?? code;
   } catch {

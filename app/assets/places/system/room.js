@@ -25,12 +25,15 @@ export function Room() {
       <h3>${t('system.room.largest')}</h3>
       <ul class="list system-list">
         ${found.taken.slice(0, all ? undefined : SHOWN).map((each) => html`<li key=${`${each.kind} ${each.id}`}>
-          <span class="grow">${each.name || t(`system.room.${each.kind}`)}</span>
+          <span class="grow">${nameOf(each)}</span>
           <span class="soft small-text">${t(`system.room.${each.kind}`)}</span><span class="size">${size(each.bytes)}</span></li>`)}
       </ul>
       ${found.taken.length > SHOWN && html`<div><button class="small" aria-expanded=${all} onClick=${() => setAll(!all)}>${t(all ? 'system.room.fewer' : 'system.room.all', { n: found.taken.length })}</button></div>`}`}
   </section>`;
 }
+
+/** What people call it; the folder of converted bases has no name of its own. */
+const nameOf = ({ kind, name }) => (kind === 'model' && name === 'converted' ? t('system.room.converted') : name || t(`system.room.${kind}`));
 
 function Kinds({ found }) {
   const there = KINDS.filter((kind) => found.kinds[kind] > 0);

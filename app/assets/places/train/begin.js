@@ -27,6 +27,8 @@ export function Begin({ data, project, first, like, begun, go, again }) {
   const { data: known, error, again: look } = useLive('train.engines', { project: project.id }, 3000);
   const [wish, change] = useWish(project, first);
   const [owner, setOwner] = useState(data.owner);
+  const [unfit, setUnfit] = useState({});
+  const tell = (name, isUnfit) => setUnfit((before) => (Boolean(before[name]) === isUnfit ? before : { ...before, [name]: isUnfit }));
   const from = data.runs.find((each) => each.id === wish.continues);
   const engine = known?.engines.find((each) => (from ? each.title === from.engine : each.name === (wish.engine || preferred(known))));
   if (!engine) return html`<${Waiting} error=${error} />`;
@@ -47,11 +49,11 @@ export function Begin({ data, project, first, like, begun, go, again }) {
       ? html`<div class="card"><h2>${t('train.continue')}</h2><p>${t('train.continue.from', { name: from.name, step: number(from.best_step) })}</p>
           <p class="why">${t('train.continue.why')}</p><button class="small" onClick=${() => change({ continues: '' })}>${t('train.continue.not')}</button></div>`
       : html`<${Engines} known=${known} chosen=${engine} wish=${wish} change=${change} look=${look} />`}
-    <${Plan} project=${project} engine=${engine} wish=${whole} change=${change} data=${data} look=${look} go=${go}>
-      <${Folded} engine=${engine} wish=${wish} change=${change} data=${data} />
+    <${Plan} project=${project} engine=${engine} wish=${whole} change=${change} data=${data} look=${look} go=${go} onUnfit=${tell}>
+      <${Folded} engine=${engine} wish=${wish} change=${change} data=${data} onUnfit=${tell} />
       <div class="row bottom">
         <label class="grow">${t('train.name')}<input value=${wish.name} placeholder=${data.name} onInput=${(event) => change({ name: event.target.value })} /></label>
-        <${Act} class="primary" disabled=${Boolean(engine.problem)} run=${start}>${t('train.start')}<//>
+        <${Act} class="primary" disabled=${Boolean(engine.problem) || Object.values(unfit).includes(true)} run=${start}>${t('train.start')}<//>
       </div>
     <//>
   </section>`;
@@ -67,7 +69,7 @@ function Owner({ owner, keep }) {
     </div><p class="why">${t('train.owner.why')}</p></div>`;
 }
 
-function Folded({ engine, wish, change, data }) {
+function Folded({ engine, wish, change, data, onUnfit }) {
   const rest = engine.train_fields.filter((each) => !engine.front.includes(each.name));
   const own = engine.fields.filter((each) => each.name !== 'lora_rank');
   const count = countChanged(rest, wish.train) + countChanged(own, wish.own) + (wish.sentences.length ? 1 : 0) + wish.mix.length + (wish.transcriber ? 1 : 0);
@@ -88,8 +90,8 @@ function Folded({ engine, wish, change, data }) {
           put=${(typed) => change({ sentences: typed.split('\n').map((each) => each.trim()).filter(Boolean) })} />
           <span class="why">${t('train.sentences.why')}</span></label>
       </div>
-      <h3>${t('train.learning')}</h3><${Settings} fields=${rest} values=${wish.train} onChange=${keep('train', engine.train_fields)} />
-      <h3>${t('train.own', { name: engine.title })}</h3><${Settings} fields=${own} values=${wish.own} onChange=${keep('own', engine.fields)} />
+      <h3>${t('train.learning')}</h3><${Settings} fields=${rest} values=${wish.train} onChange=${keep('train', engine.train_fields)} onUnfit=${onUnfit} />
+      <h3>${t('train.own', { name: engine.title })}</h3><${Settings} fields=${own} values=${wish.own} onChange=${keep('own', engine.fields)} onUnfit=${onUnfit} />
     </div></details>`;
 }
 

@@ -2,10 +2,10 @@
 
 import { html, useEffect, useRef, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
+import { Figure } from '../../parts/form.js';
 import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
 import { Act } from '../../parts/notes.js';
-import { Typed } from '../../parts/typed.js';
 import { translated } from '../../parts/translated.js';
 import { duration, memory, number, size, t } from '../../parts/words.js';
 import { Command } from './command.js';
@@ -50,7 +50,7 @@ function usePlan(project, wish) {
   return { plan: data, shown: data?.state === 'ready' ? data : kept.current, command: command.current, ask, trouble };
 }
 
-export function Plan({ project, engine, wish, change, children }) {
+export function Plan({ project, engine, wish, change, onUnfit, children }) {
   const { plan, shown, command, ask, trouble } = usePlan(project, wish);
   const train = (name, value, first = 0) => {
     const { [name]: _, ...rest } = wish.train;
@@ -63,11 +63,11 @@ export function Plan({ project, engine, wish, change, children }) {
     <${State} plan=${plan} shown=${shown} ask=${ask} />
     ${shown && plan?.state !== 'refused' && html`<div class=${isNow ? 'stack' : 'stack older'}>
       <${Memory} plan=${shown} />
-      <${Choices} plan=${shown} engine=${engine} wish=${wish} change=${change} train=${train} />
+      <${Choices} plan=${shown} engine=${engine} wish=${wish} change=${change} train=${train} onUnfit=${onUnfit} />
       <${Length} plan=${shown} wish=${wish} />
       <details open><summary>${t('train.reasons')}</summary><ul class="facts why">${shown.reasons.map((each) => html`<li key=${each}>${translated(each)}</li>`)}</ul></details>
     </div>`}
-    <${OtherCard} wish=${wish} change=${change} shown=${shown} />
+    <${OtherCard} wish=${wish} change=${change} onUnfit=${onUnfit} />
     ${children}
     ${command && html`<${Command} text=${command} label=${t('train.command')} />`}
   </div>`;
@@ -109,7 +109,7 @@ function Memory({ plan }) {
   </div>`;
 }
 
-function Choices({ plan, engine, wish, change, train }) {
+function Choices({ plan, engine, wish, change, train, onUnfit }) {
   const { chosen } = plan;
   const sizes = [...plan.options].sort((a, b) => a.micro_batch - b.micro_batch);
   // What was moved stays where it was put, while the plan for it is on its way.
@@ -121,7 +121,8 @@ function Choices({ plan, engine, wish, change, train }) {
     const { [name]: _, ...rest } = wish.own;
     change({ own: value ? { ...rest, [name]: value } : rest });
   };
-  const rate = wish.train.learning_rate || plan.learning_rate;
+  const figure = (name, value) => html`<${Figure} field=${engine.train_fields.find((each) => each.name === name)} value=${value} isOwn=${Boolean(wish.train[name])} late
+    put=${(typed) => train(name, typed)} onUnfit=${onUnfit} />`;
   return html`<div class="choices">
     <${Slide} label=${t('train.batch')} value=${batch} low=${1} high=${Math.max(LONGEST_BATCH, batch)} put=${(value) => train('batch', value)}
       said=${t('train.batch.is', { n: number(batch) })} isOwn=${wish.train.batch} back=${() => train('batch', 0)} why=${t('train.batch.why')} />
@@ -130,9 +131,9 @@ function Choices({ plan, engine, wish, change, train }) {
     <${Slide} label=${t('train.epochs')} value=${epochs} low=${1} high=${Math.max(200, epochs)} put=${(value) => train('epochs', value)}
       said=${t('train.epochs.is', { n: number(epochs), steps: number(plan.steps) })} isOwn=${wish.train.epochs} back=${() => train('epochs', 0)} why=${t('train.epochs.why')} />
     <div class="even">
-      <label>${t('train.minutes')}<input type="number" min="0" step="1" value=${wish.train.minutes ?? 0} onInput=${(event) => train('minutes', Math.max(0, Number(event.target.value) || 0))} />
+      <label>${t('train.minutes')}${figure('minutes', wish.train.minutes ?? 0)}
         <span class="why">${t('train.minutes.why')}</span></label>
-      <label>${t('train.rate')}<${Typed} inputmode="decimal" value=${String(rate)} put=${(typed) => train('learning_rate', within(typed))} />
+      <label>${t('train.rate')}${figure('learning_rate', wish.train.learning_rate || plan.learning_rate)}
         <span class="why">${t(wish.train.learning_rate ? 'train.rate.own' : 'train.rate.advised')}</span></label>
       <label>${t('train.precision')}<select value=${wish.train.precision ?? 'auto'} onChange=${(event) => train('precision', event.target.value, 'auto')}>
         ${['auto', 'bf16', 'fp16', 'fp32'].map((each) => html`<option value=${each}>${each === 'auto' ? t('train.auto', { chosen: chosen.precision }) : each}</option>`)}</select>
@@ -148,8 +149,6 @@ function Choices({ plan, engine, wish, change, train }) {
       <span class="grow">${t('train.rate.rule', { rule: translated(each.rule), reason: translated(each.reason) })}</span></p>`)}
   </div>`;
 }
-
-const within = (typed) => Math.min(1, Math.max(0, Number(typed) || 0));
 
 /** "8 at once: 13.1 GB, does not fit by 1.4 GB". */
 function option(each) {
@@ -169,12 +168,15 @@ function Length({ plan }) {
     ${plan.disk_mb != null && html`${' '}<span class="soft">${t('train.disk', { size: size(plan.disk_mb * 1e6) })}</span>`}</p>`;
 }
 
-function OtherCard({ wish, change, shown }) {
+const GIB = { name: 'gib', kind: 'number', low: 1, high: 1024, default: null };
+const CAPABILITY = { name: 'capability', kind: 'number', low: 1, high: 99, default: 8.6 };
+
+function OtherCard({ wish, change, onUnfit }) {
   return html`<details open=${Boolean(wish.gib)}><summary>${t('train.other')}</summary>
     <div class="row bottom">
-      <label>${t('train.other.memory')}<${Typed} type="number" min="1" max="1024" step="1" value=${wish.gib ?? ''} placeholder=${t('train.other.none')}
-        put=${(typed) => change({ gib: Number(typed) >= 1 ? Number(typed) : null })} /></label>
-      <label>${t('train.other.capability')}<${Typed} value=${wish.capability} size="5" put=${(typed) => change({ capability: typed.trim() })} /></label>
+      <label>${t('train.other.memory')}<${Figure} field=${GIB} value=${wish.gib} isOwn=${Boolean(wish.gib)} late placeholder=${t('train.other.none')}
+        put=${(gib) => change({ gib })} onUnfit=${onUnfit} /></label>
+      <label>${t('train.other.capability')}<${Figure} field=${CAPABILITY} value=${wish.capability} late size="5" put=${(typed) => change({ capability: String(typed) })} onUnfit=${onUnfit} /></label>
       <p class="why grow">${t('train.other.why')}</p>
       ${wish.gib && html`<button class="small" onClick=${() => change({ gib: null })}>${t('train.other.back')}</button>`}
     </div></details>`;

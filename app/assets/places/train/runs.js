@@ -26,12 +26,12 @@ export function Runs({ data, run, choose, again }) {
   };
   return html`<section class="card stack" aria-label=${t('train.runs')}>
     <h2>${t('train.runs')}</h2>
-    <ul class="list">${data.runs.map((each) => html`<li key=${each.id} class=${each.id === run?.id ? 'on' : ''}>
+    <ul class="list runs">${data.runs.map((each) => html`<li key=${each.id} class=${each.id === run?.id ? 'on' : ''}>
       <input type="checkbox" aria-label=${t('train.compare.with', { name: each.name })} checked=${compared.includes(each.id)} onChange=${(event) => mark(each.id, event.target.checked)} />
       <button class="bare grow name" aria-pressed=${each.id === run?.id} onClick=${() => choose(each.id)}>${each.name}</button>
       <span class="small-text soft">${line(each)}</span>
-      <button class="small" onClick=${() => setRenamed(each)}>${t('named.rename')}</button>
-      ${!isAtWork(each) && html`<${Act} class="small" run=${() => trash(each)}>${t('named.trash')}<//>`}
+      <span class="row"><button class="small" onClick=${() => setRenamed(each)}>${t('named.rename')}</button>
+        ${!isAtWork(each) && html`<${Act} class="small" run=${() => trash(each)}>${t('named.trash')}<//>`}</span>
     </li>`)}</ul>
     ${data.runs.length > 1 && compared.length < 2 && html`<p class="why">${t('train.compare.why')}</p>`}
     ${compared.length > 1 && html`<${Compared} ids=${compared} />`}
@@ -54,16 +54,17 @@ function Compared({ ids }) {
   const checks = data.runs.map((each, at) => ({ name: named(data.runs, each, at), points: each.checks, kind: `${kindOf(at)} dots` }));
   const losses = data.runs.map((each, at) => ({ name: named(data.runs, each, at), points: each.curve.map(([x, y]) => [x, y]), kind: kindOf(at) }));
   const rows = Object.entries(data.differ);
+  const isHeard = (figure) => data.runs.some((each) => each.best?.[figure] != null);
   return html`<div class="stack">
-    <h3>${t('train.loss.check')}</h3><${Chart} series=${checks} x=${step} label=${t('train.compare.check')} />
-    <h3>${t('train.loss.training')}</h3><${Chart} series=${losses} x=${step} label=${t('train.compare.loss')} />
+    <h3>${t('train.loss.check')}</h3><${Chart} series=${checks} x=${step} lasts=${false} label=${t('train.compare.check')} />
+    <h3>${t('train.loss.training')}</h3><${Chart} series=${losses} x=${step} lasts=${false} label=${t('train.compare.loss')} />
     <div class="scroll" tabindex="0" role="group" aria-label=${t('train.compare.table')}><table>
       <thead><tr><th scope="col">${t('train.compare.what')}</th>${data.runs.map((each, at) => html`<th scope="col">${named(data.runs, each, at)}</th>`)}</tr></thead>
       <tbody>
         <tr><th scope="row">${t('train.compare.best')}</th>${data.runs.map((each) => html`<td>${each.best_step == null ? '–' : t('train.at', { step: number(each.best_step) })}</td>`)}</tr>
         <tr><th scope="row">${t('train.loss.check')}</th>${data.runs.map((each) => html`<td>${number(each.best?.check_loss, 3)}</td>`)}</tr>
-        <tr><th scope="row">${t('train.compare.alike')}</th>${data.runs.map((each) => html`<td>${number(each.best?.similarity, 2)}</td>`)}</tr>
-        <tr><th scope="row">${t('train.compare.errors')}</th>${data.runs.map((each) => html`<td>${each.best?.character_errors == null ? '–' : `${number(100 * each.best.character_errors)} %`}</td>`)}</tr>
+        ${isHeard('similarity') && html`<tr><th scope="row">${t('train.compare.alike')}</th>${data.runs.map((each) => html`<td>${number(each.best?.similarity, 2)}</td>`)}</tr>`}
+        ${isHeard('character_errors') && html`<tr><th scope="row">${t('train.compare.errors')}</th>${data.runs.map((each) => html`<td>${each.best?.character_errors == null ? '–' : `${number(100 * each.best.character_errors)} %`}</td>`)}</tr>`}
         ${rows.map(([name, values]) => html`<tr key=${name}><th scope="row">${labelOf({ name })}</th>${values.map((each) => html`<td>${each == null ? '–' : settingSaid(each)}</td>`)}</tr>`)}
       </tbody></table></div>
     ${rows.length === 0 && html`<p class="soft">${t('train.compare.same')}</p>`}
