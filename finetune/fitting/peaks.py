@@ -21,6 +21,8 @@ import numpy as np
 FIRST, MORE, CHANGE = "first", "more", "change"
 # What a micro-batch costs before its first clip, in clips, where only one number was timed.
 BEFORE_THE_FIRST = 0.5
+# Of that, what it costs in any case: what seems to cost nothing was timed too roughly to see it.
+_IN_ANY_CASE = 0.02
 # A peak so close to what lies there anyway says nothing of the activations.
 _CLOSE_TO_FLOOR = 1.02
 
@@ -38,6 +40,15 @@ class Point:
     bytes: int
     """The most that tensors held at any moment."""
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """How long a micro-batch of so many clips of one length took, all turns together."""
+
+    clips: int
+    length: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +172,12 @@ class Fit:
         return replace(self, held=held, phases=phases)
 
 
-def fit(held: Held, points: Sequence[Point]) -> Fit:
-    """Fit every phase; `points` are of one or more probes, each of several lengths."""
+def fit(held: Held, points: Sequence[Point], timed: Sequence[Timed] = ()) -> Fit:
+    """
+    Fit every phase; `points` are of one or more probes, each of several lengths.
+
+    `timed` is what was timed beside them, for the pace alone.
+    """
     turns = {
         turn: list(measured)
         for turn, measured in groupby(
@@ -174,7 +189,7 @@ def fit(held: Held, points: Sequence[Point]) -> Fit:
         for turn, measured in turns.items()
         for phase in _phases(turn, held, measured, alone=len(turns) == 1)
     ]
-    pace, change = _pace(points)
+    pace, change = _pace(points, timed)
     return Fit(held, phases, pace, change)
 
 
@@ -219,7 +234,7 @@ def _largest(points: Iterable[Point], stage: str) -> float:
     return float(max(each.bytes for each in points if each.stage == stage))
 
 
-def _pace(points: Sequence[Point]) -> tuple[Growth, float]:
+def _pace(points: Sequence[Point], timed: Sequence[Timed]) -> tuple[Growth, float]:
     """Seconds of a micro-batch, all turns together, and of what comes once a step."""
     turns = {each.turn for each in points}
     sums: dict[tuple[int, int], list[float]] = {}
@@ -232,9 +247,14 @@ def _pace(points: Sequence[Point]) -> tuple[Growth, float]:
         (clips, length, len(turns) * float(np.mean(seconds)))
         for (clips, length), seconds in sums.items()
     ]
+    values += [(each.clips, each.length, each.seconds) for each in timed]
     alone = min(
         seconds * BEFORE_THE_FIRST / (clips + BEFORE_THE_FIRST) for clips, _, seconds in values
     )
-    pace = Growth.through(values, alone)
+    least = _IN_ANY_CASE * alone
+    pace = Growth.through(
+        [(clips, length, seconds - least) for clips, length, seconds in values], alone - least
+    )
+    pace = replace(pace, constant=pace.constant + least)
     changes = [each.seconds for each in points if each.stage == CHANGE]
     return pace, len(turns) * float(np.mean(changes))

@@ -12,6 +12,8 @@ from finetune.fitting.peaks import Fit
 _SECOND_SHARE = 0.85
 # With so much room to spare nothing needs to be known more exactly.
 PLENTY_SHARE = 0.5
+# What is timed beside a probe of one clip takes about so many seconds at most.
+_TIMED_SECONDS = 5.0
 # An estimate without computing is right to so much.
 _ESTIMATES_ARE_RIGHT_TO = 1.15
 
@@ -35,6 +37,18 @@ def second_count(rough: Fit, task: Task, room: Room) -> int:
     # A probe computes a later micro-batch too, also where a step would have none.
     fitting = (each for each in counts if rough.peak(each, task.longest, accumulates=True) <= most)
     return next(fitting, 1)
+
+
+def timed_count(rough: Fit, task: Task) -> int:
+    """
+    How many clips are timed at once where one clip has said enough of the memory.
+
+    What a micro-batch costs before its first clip cannot be seen in one: of a small network it is
+    most of it. A whole step's clips tell it best; fewer, two at least, where they take long.
+    """
+    counts = range(task.share, 2, -1)
+    quick = (each for each in counts if rough.pace.at(each, task.typical) <= _TIMED_SECONDS)
+    return next(quick, min(2, task.share))
 
 
 def needs_estimate(held: int, room: Room) -> bool:

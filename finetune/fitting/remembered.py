@@ -16,10 +16,10 @@ from typing import Any
 
 from engines.errors import DiskFullError
 from finetune.fitting.budget import FRAGMENTED
-from finetune.fitting.peaks import Fit, Held, Point, fit
+from finetune.fitting.peaks import Fit, Held, Point, Timed, fit
 from voices import files
 
-_VERSION = 1
+_VERSION = 2
 # So much less than what ran out is tried the next time.
 _BELOW_WHAT_RAN_OUT = 0.97
 
@@ -35,10 +35,12 @@ class Remembered:
     """The least that tensors were predicted to hold when memory ran out all the same."""
     speaking: int = 0
     """What speaking a sentence takes, beside what lies there."""
+    timed: tuple[Timed, ...] = ()
+    """What was timed beside the points."""
 
     @property
     def fit(self) -> Fit:
-        return fit(self.held, self.points)
+        return fit(self.held, self.points, self.timed)
 
     @property
     def is_rough(self) -> bool:
@@ -89,6 +91,7 @@ def _from_plain(said: dict[str, Any]) -> Remembered:
         fragmented=float(said["fragmented"]),
         ran_out_at=None if said["ran_out_at"] is None else int(said["ran_out_at"]),
         speaking=int(said["speaking"]),
+        timed=tuple(Timed(**each) for each in said["timed"]),
     )
     if not (found.fragmented >= 1 and all(each.bytes > 0 for each in found.points)):
         raise ValueError("no such thing can be measured")

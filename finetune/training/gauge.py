@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import torch
@@ -18,6 +19,12 @@ _PIECE = 512
 
 class Gauge(Protocol):
     """Tells what tensors hold, and the most they held since it was last set back."""
+
+    slows: bool
+    """Whether what is done under it takes longer than without."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Inside nothing is counted, refused or slowed: what is made there must go there too."""
 
     def held(self) -> int: ...
 
@@ -35,8 +42,13 @@ class Gauge(Protocol):
 class CudaGauge:
     """Asks the allocator of the GPU."""
 
+    slows = False
+
     def __init__(self) -> None:
         self._most_held = self._most_reserved = 0
+
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def held(self) -> int:
         return int(torch.cuda.memory_allocated())
@@ -67,11 +79,22 @@ class Counted(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow 
     does: it raises torch.OutOfMemoryError. What libraries take for themselves it does not see.
     """
 
+    # Each operation goes through Python: a small network then takes half as long again.
+    slows = True
+
     def __init__(self, ceiling: float = float("inf")) -> None:
         super().__init__()
         self._ceiling = ceiling
         self._sizes: dict[int, int] = {}
         self._held = self._peak = 0
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        self.__exit__(None, None, None)
+        try:
+            yield
+        finally:
+            self.__enter__()
 
     def begin_with(self, tensors: Iterable[torch.Tensor]) -> None:
         for each in tensors:

@@ -15,7 +15,7 @@ from accelerate import Accelerator
 from engines.base import Item, Trainable
 from finetune.fitting import budget
 from finetune.fitting.budget import Room
-from finetune.fitting.peaks import Held, Point
+from finetune.fitting.peaks import Held, Point, Timed
 from finetune.settings import TrainSettings
 from finetune.training import memory
 from finetune.training.gauge import Counted, CudaGauge
@@ -71,12 +71,22 @@ class Prober:
         self.count += 1
 
         def measured(gauge: Counted | CudaGauge) -> Probed:
-            rehearsal = Rehearsal(
-                *(self._trainable, self._trainable.network, trained_of(self._trainable)),
-                *(self._settings, self._accelerator, gauge),
-            )
-            points = tuple(rehearsal.probe(clips, count))
+            rehearsal = self._rehearsal(gauge)
+            points = tuple(rehearsal.probe(clips, count, timed=True))
             return Probed(rehearsal.held(), points, gauge.fragmented())
+
+        return self._within_room(measured)
+
+    def time(self, clip: Item, count: int) -> Timed | None:
+        """
+        Time `count` clips at once of which it is known that they fit; None when they do not.
+
+        It is no probe of the memory, and asks for less of it: no optimizer is there.
+        """
+
+        def measured(gauge: Counted | CudaGauge) -> Timed:
+            with gauge.aside():
+                return self._rehearsal(gauge).time(clip, count)
 
         return self._within_room(measured)
 
@@ -94,6 +104,12 @@ class Prober:
             return gauge.peak() - before
 
         return self._within_room(measured)
+
+    def _rehearsal(self, gauge: Counted | CudaGauge) -> Rehearsal:
+        return Rehearsal(
+            *(self._trainable, self._trainable.network, trained_of(self._trainable)),
+            *(self._settings, self._accelerator, gauge),
+        )
 
     def _within_room(self, work: Callable[[Counted | CudaGauge], Result]) -> Result | None:
         """Do something under a gauge; None when memory runs out."""

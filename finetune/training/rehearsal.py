@@ -18,7 +18,7 @@ import torch
 from accelerate import Accelerator
 
 from engines.base import Batch, Features, Item
-from finetune.fitting.peaks import CHANGE, FIRST, MORE, Held, Point
+from finetune.fitting.peaks import CHANGE, FIRST, MORE, Held, Point, Timed
 from finetune.settings import TrainSettings
 from finetune.training import randomness
 from finetune.training.gauge import Gauge
@@ -58,18 +58,32 @@ class Rehearsal:
         scaled = accelerator.scaler is not None
         self._scaler = torch.amp.GradScaler(device.type) if scaled else None
 
-    def probe(self, clips: Sequence[Item], count: int, *, warm: bool = True) -> list[Point]:
+    def probe(
+        self, clips: Sequence[Item], count: int, *, warm: bool = True, timed: bool = False
+    ) -> list[Point]:
         """
         Measure micro-batches of `count` copies of each clip; raise when memory runs out.
 
         A step goes before that is not measured, in which optimizer and libraries make what they
-        keep; not so where they have it and nothing is timed (`warm` is False).
+        keep; not so where they have it and nothing is timed (`warm` is False). With `timed` the
+        seconds of later micro-batches and of the optimizer are those without the gauge.
         """
         with self._unseen():
             largest = [worst_throw(self._batching, each) for each in clips]
             if warm:
                 self._step(largest[:1], count)
-            return self._step(largest, count)
+            return self._step(largest, count, timed=timed)
+
+    def time(self, clip: Item, count: int) -> Timed:
+        """
+        Time a micro-batch of `count` clips as long as this, each with a chance of its own.
+
+        The quicker of two counts: in the first, kernels are chosen and memory is touched.
+        """
+        items = [replace(clip, seed=clip.seed + each) for each in range(count)]
+        with self._unseen():
+            seconds = sum(self._seconds_of(turn, items) for turn in self._trained)
+        return Timed(count, self._batching.length(clip.features), seconds)
 
     def held(self) -> Held:
         """What lies there from step to step; of the optimizer, once it was probed."""
@@ -84,29 +98,45 @@ class Rehearsal:
         ]
         return Held(bytes_of(lasting), bytes_of(learning.values()), bytes_of(kept))
 
-    def _step(self, clips: Sequence[Item], count: int) -> list[Point]:
-        return [point for turn in self._trained for point in self._turn(turn, clips, count)]
+    def _step(self, clips: Sequence[Item], count: int, *, timed: bool = False) -> list[Point]:
+        return [point for turn in self._trained for point in self._turn(turn, clips, count, timed)]
 
-    def _turn(self, turn: str, clips: Sequence[Item], count: int) -> Iterator[Point]:
+    def _turn(self, turn: str, clips: Sequence[Item], count: int, timed: bool) -> Iterator[Point]:
         with only(turn, self._trained):
             for clip in clips:
                 length = self._batching.length(clip.features)
                 forget_gradients(self._network)
                 learn = partial(self._learn, turn, [clip] * count)
                 for stage in (FIRST, MORE):
-                    measured = self._measured(learn)
+                    measured = self._measured(learn, timed and stage == MORE)
                     yield Point(turn, stage, count, length, *measured)
         for each in self._trained[turn]:
             if each.grad is not None:
                 each.grad.zero_()
-        yield Point(turn, CHANGE, count, length, *self._measured(partial(self._change, turn)))
+        measured = self._measured(partial(self._change, turn), timed)
+        yield Point(turn, CHANGE, count, length, *measured)
         forget_gradients(self._network)
 
-    def _measured(self, work: Callable[[], None]) -> tuple[int, float]:
+    def _measured(self, work: Callable[[], None], timed: bool) -> tuple[int, float]:
         self._gauge.set_back()
+        seconds = self._timed(work)
+        peak = self._gauge.peak()
+        if timed and self._gauge.slows:
+            # The same once more: all that lasts is there already.
+            with self._gauge.aside():
+                seconds = self._timed(work)
+        return peak, seconds
+
+    def _seconds_of(self, turn: str, items: Sequence[Item]) -> float:
+        learn = partial(self._learn, turn, items)
+        with only(turn, self._trained):
+            forget_gradients(self._network)
+            return min(self._timed(learn), self._timed(learn))
+
+    def _timed(self, work: Callable[[], None]) -> float:
         began = self._gauge.seconds()
         work()
-        return self._gauge.peak(), self._gauge.seconds() - began
+        return self._gauge.seconds() - began
 
     def _learn(self, turn: str, items: Sequence[Item]) -> None:
         device = self._accelerator.device

@@ -3,6 +3,8 @@ How many clips at once, and whether activations are computed again: measured whe
 
     room (what is free) -> what is known from before, or two probes -> a fit -> the choice
 
+Where there is so much room that one probe says enough, a step is timed in place of the second.
+
 Nothing here changes what is learned: the batch behind each step stays as it is wished for, and
 the weights and all chance are afterwards as they were.
 """
@@ -23,7 +25,7 @@ from engines.base import Engine, Item, Trainable
 from finetune.fitting import choice, probes, remembered, search
 from finetune.fitting.budget import Room
 from finetune.fitting.choice import Candidate, Option, Task, Way
-from finetune.fitting.peaks import Fit, fit
+from finetune.fitting.peaks import Fit, Timed, fit
 from finetune.fitting.reasons import reasons
 from finetune.fitting.remembered import Remembered
 from finetune.jobs.events import Planned
@@ -140,7 +142,8 @@ class Sizing:
         if not worked:
             return self._settled(choice.unmeasured(way, task), (), task)
         points = [point for each in worked for point in each.points]
-        candidate = Candidate(way, fit(worked[-1].held, points))
+        timed = self._timed(clips, task, size)
+        candidate = Candidate(way, fit(worked[-1].held, points, timed))
         every = choice.options(candidate, task, self._room)
         option = next(each for each in every if each.micro_batch == size)
         # It was seen to fit, whatever the headroom says.
@@ -206,11 +209,22 @@ class Sizing:
             speaking=speaking or 0,
         )
         count = probes.second_count(found.fit, task, self._room)
-        second = self._prober.probe(clips, count) if count else None
+        if not count:
+            return replace(
+                found, timed=self._timed(clips, task, probes.timed_count(found.fit, task))
+            )
+        second = self._prober.probe(clips, count)
         if second is None:
             return found
         points = (*first.points, *second.points)
         return replace(found, held=second.held, points=points, fragmented=second.fragmented)
+
+    def _timed(self, clips: Sequence[Item], task: Task, count: int) -> tuple[Timed, ...]:
+        """The pace of typical clips: of one, and of so many at once."""
+        length = self._trainable.length
+        typical = min(clips, key=lambda each: abs(length(each.features) - task.typical))
+        found = [self._prober.time(typical, each) for each in sorted({1, count})]
+        return tuple(each for each in found if each)
 
     def _estimate(self, way: Way, clips: Sequence[Item]) -> Fit | None:
         """What is told without computing; None of an engine that cannot be asked like that."""

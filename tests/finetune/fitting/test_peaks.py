@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from finetune.fitting.peaks import CHANGE, FIRST, MORE, Growth, Held, Point, fit
+from finetune.fitting.peaks import CHANGE, FIRST, MORE, Growth, Held, Point, Timed, fit
 from tests.finetune.fitting.laws import LENGTHS, MB, Law, held_of, probed, random_laws, timed
 
 TRAININGS = 300
@@ -268,6 +268,30 @@ def test_from_one_number_of_clips_more_take_longer_and_each_of_them_less():
     assert seconds[0] == pytest.approx(0.12)
     assert seconds[0] < seconds[1] < 2 * seconds[0]
     assert 4 * seconds[0] < seconds[2] < 8 * seconds[0]
+
+
+def test_what_was_timed_beside_one_clip_tells_what_a_micro_batch_costs_before_its_first(turns):
+    laws = random_laws(np.random.default_rng(1), turns)
+    points = timed(probed(laws, (1,), LENGTHS[:1]), before=0.1, per_clip=0.02)
+    apart = [Timed(count, 180, len(turns) * (0.1 + count * 0.01)) for count in (1, 8)]
+
+    found = fit(held_of(laws), points, apart)
+
+    for count in (1, 3, 8, 16):
+        assert found.pace.at(count, 180) == pytest.approx(
+            len(turns) * (0.1 + count * 0.01), rel=0.02
+        )
+    assert found.phases == fit(held_of(laws), points).phases
+
+
+def test_more_clips_at_once_are_never_told_to_be_as_slow_as_one_after_another():
+    law = single()
+    points = timed(probed({"model": law}, (1,), LENGTHS[:1]), before=0.0, per_clip=0.02)
+
+    # As where something else kept the computer busy just then.
+    found = fit(law.held, points, [Timed(1, 180, 0.01), Timed(8, 180, 0.12)])
+
+    assert found.pace.at(8, 180) < 8 * found.pace.at(1, 180)
 
 
 def test_where_nothing_was_timed_there_is_no_pace():

@@ -6,7 +6,13 @@ import pytest
 
 from finetune.fitting.budget import Room
 from finetune.fitting.choice import Task
-from finetune.fitting.probes import clips_to_probe, is_hopeless, needs_estimate, second_count
+from finetune.fitting.probes import (
+    clips_to_probe,
+    is_hopeless,
+    needs_estimate,
+    second_count,
+    timed_count,
+)
 from tests.finetune.fitting.laws import steady
 
 ROUGH = steady(100, base=1000, gradients=200)
@@ -35,6 +41,16 @@ def test_a_longest_a_middling_and_a_shortest_clip_are_probed():
 )
 def test_the_second_probe_takes_what_surely_fits_and_is_left_out_where_there_is_plenty(size, count):
     assert second_count(ROUGH, TASK, room(size)) == count
+
+
+@pytest.mark.parametrize(
+    ("share", "per_clip", "count"),
+    [(16, 0.1, 16), (16, 0.5, 10), (16, 2.0, 2), (16, 60.0, 2), (2, 60.0, 2), (1, 0.1, 1)],
+)
+def test_as_many_clips_are_timed_as_a_step_has_but_few_where_they_take_long(share, per_clip, count):
+    task = Task(batch=share, longest=10, typical=5)
+
+    assert timed_count(steady(100, per_clip=per_clip), task) == count
 
 
 def test_an_estimate_is_asked_for_where_what_is_always_held_is_half_of_the_room():

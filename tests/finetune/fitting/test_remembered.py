@@ -12,7 +12,7 @@ import pytest
 
 from engines.errors import DiskFullError
 from finetune.fitting import remembered
-from finetune.fitting.peaks import Held, Point
+from finetune.fitting.peaks import Held, Point, Timed
 from finetune.fitting.remembered import Remembered
 
 FACTS = {"engine": "xtts", "trained": 520, "card": {"name": "RTX 4070", "total": "12 GB"}}
@@ -23,7 +23,8 @@ POINTS = tuple(
     for length in (400, 100)
     for stage in ("first", "more", "change")
 )
-WHAT = Remembered(Held(2000, 2000, 4000), POINTS, 1.07, 12_345, 678)
+TIMED = (Timed(1, 200, 0.1), Timed(8, 200, 0.5))
+WHAT = Remembered(Held(2000, 2000, 4000), POINTS, 1.07, 12_345, 678, TIMED)
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_what_was_never_kept_is_unknown(tmp_path):
     "content",
     [
         *(b"", b"{", b"\xff\xfe\x00", b"null", b"7", b'"words"', b"[]", b"{}", b"[" * 100_000),
-        b'{"version": 1}',
+        b'{"version": 2}',
     ],
 )
 def test_a_damaged_or_foreign_file_is_unknown(known, content):
@@ -107,8 +108,9 @@ def test_a_file_cut_off_anywhere_is_unknown(known):
         assert recalled(known) is None
 
 
-def test_a_file_of_a_newer_version_is_unknown(known):
-    changed(known, version=2)
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_file_of_another_version_is_unknown(known, version):
+    changed(known, version=version)
 
     assert recalled(known) is None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
 
 from engines.base import Item
@@ -35,12 +37,39 @@ def counted(trainable, ceiling=float("inf")):
     return gauge
 
 
-def probe(trainable, clips, count, ceiling=float("inf"), precision="fp32"):
+def rehearsal(trainable, gauge, precision="fp32"):
+    return Rehearsal(
+        *(trainable, trainable.network, trained_of(trainable)),
+        *(SETTINGS, Imagined(precision), gauge),
+    )
+
+
+def probe(trainable, clips, count, ceiling=float("inf"), precision="fp32", timed=False):
     """What a rehearsal on the processor tells, and what it says lies there."""
     with counted(trainable, ceiling) as gauge:
-        rehearsal = Rehearsal(
-            *(trainable, trainable.network, trained_of(trainable)),
-            *(SETTINGS, Imagined(precision), gauge),
-        )
-        points = rehearsal.probe(clips, count)
-        return points, rehearsal.held()
+        made = rehearsal(trainable, gauge, precision)
+        points = made.probe(clips, count, timed=timed)
+        return points, made.held()
+
+
+class Clock:
+    """A time that passes only where a test says so."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        told = SimpleNamespace(perf_counter=lambda: self.now)
+        monkeypatch.setattr("finetune.training.gauge.time", told)
+
+    def passes(self, seconds):
+        self.now += seconds
+
+
+def count_slowly(clock, monkeypatch):
+    """Let the counting of memory take a second for whatever is computed."""
+    counting = Counted.__torch_dispatch__
+
+    def slow(*given, **more):
+        clock.passes(1.0)
+        return counting(*given, **more)
+
+    monkeypatch.setattr(Counted, "__torch_dispatch__", slow)

@@ -96,6 +96,30 @@ def test_out_of_memory_in_a_backward_pass_is_still_that():
             loss.backward()
 
 
+def test_aside_nothing_is_counted_or_refused_and_afterwards_all_is_again():
+    with Counted(ceiling=10 * KIB) as gauge:
+        kept = floats(4)
+        with gauge.aside():
+            floats(20)
+            inside = gauge.peak()
+        after = floats(2)
+
+        assert (inside, gauge.held()) == (4 * KIB, 6 * KIB)
+        assert len(kept) and len(after)
+        with pytest.raises(torch.OutOfMemoryError):
+            floats(8)
+
+
+def test_what_goes_wrong_aside_leaves_the_gauge_counting():
+    with Counted() as gauge:
+        with pytest.raises(ValueError, match="aside"), gauge.aside():
+            raise ValueError("aside")
+        kept = floats(2)
+
+        assert gauge.held() == 2 * KIB
+        assert len(kept)
+
+
 def test_tensors_without_content_are_counted_like_real_ones():
     def learn():
         layer = torch.nn.Linear(100, 50)

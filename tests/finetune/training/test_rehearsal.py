@@ -10,6 +10,7 @@ import torch
 
 from engines.base import Item
 from finetune.fitting.peaks import CHANGE, FIRST, MORE, fit
+from finetune.training.gauge import Counted
 from finetune.training.rehearsal import mapped, worst_throw
 from tests import learner
 from tests.finetune.training import probed
@@ -86,6 +87,89 @@ def test_later_micro_batches_take_the_gradients_more():
 
     first, more = (next(e.bytes for e in points if e.stage == stage) for stage in (FIRST, MORE))
     assert more - first == pytest.approx(held.gradients, rel=0.2)
+
+
+@KINDS
+def test_what_is_timed_is_not_slowed_by_the_counting_of_memory(kind, monkeypatch):
+    clock = probed.Clock(monkeypatch)
+    probed.count_slowly(clock, monkeypatch)
+    trainable = probed.model(kind)
+    trainable.network.before = lambda batch: clock.passes(0.25)
+    clips = probed.items(trainable, 1.0, 0.3)
+
+    points, _ = probed.probe(trainable, clips, 2, timed=True)
+
+    assert {each.seconds for each in points if each.stage == MORE} == {0.25}
+    assert {each.seconds for each in points if each.stage == CHANGE} == {0.0}
+
+
+@KINDS
+def test_timing_it_too_finds_the_same_memory_and_changes_nothing(kind):
+    trainable = probed.model(kind, draws=True, dropout=0.5)
+    before = {name: each.clone() for name, each in trainable.network.state_dict().items()}
+    clips = probed.items(trainable, 1.0, 0.3)
+    plain, held = probed.probe(trainable, clips, 3)
+    chance = torch.get_rng_state()
+
+    timed, held_too = probed.probe(trainable, clips, 3, timed=True)
+
+    assert [each.bytes for each in timed] == [each.bytes for each in plain]
+    assert held_too == held
+    after = trainable.network.state_dict()
+    assert all(torch.equal(after[name], each) for name, each in before.items())
+    assert torch.equal(torch.get_rng_state(), chance)
+
+
+@KINDS
+def test_clips_timed_at_once_take_what_all_turns_do_and_not_what_only_the_first_does(
+    kind, monkeypatch
+):
+    clock = probed.Clock(monkeypatch)
+    trainable = probed.model(kind)
+    passes = iter(range(100))
+    # Each turn's first pass is odd out: nine more seconds in which kernels are chosen.
+    trainable.network.before = lambda batch: clock.passes(
+        len(batch["frames"]) * (10.0 if next(passes) % 2 == 0 else 1.0)
+    )
+    [clip] = probed.items(trainable, 1.0)
+
+    found = probed.rehearsal(trainable, Counted()).time(clip, 5)
+
+    assert (found.clips, found.length) == (5, 100)
+    assert found.seconds == 5 * len(trainable.turns)
+
+
+@KINDS
+def test_clips_timed_at_once_change_nothing_and_hold_less_than_a_probe_of_them(kind):
+    trainable = probed.model(kind, draws=True, dropout=0.5)
+    before = {name: each.clone() for name, each in trainable.network.state_dict().items()}
+    [clip] = probed.items(trainable, 2.0)
+    chance = torch.get_rng_state()
+    with probed.counted(trainable) as gauge:
+        rehearsal = probed.rehearsal(trainable, gauge)
+
+        rehearsal.time(clip, 6)
+
+        most, held = gauge.peak(), rehearsal.held()
+    after = trainable.network.state_dict()
+    assert all(torch.equal(after[name], each) for name, each in before.items())
+    assert all(each.grad is None for each in trainable.network.parameters())
+    assert torch.equal(torch.get_rng_state(), chance)
+    assert held.optimizer == 0
+    points, _ = probed.probe(trainable, [clip], 6)
+    assert most < max(each.bytes for each in points)
+
+
+def test_of_clips_timed_at_once_each_has_a_chance_of_its_own():
+    trainable = probed.model()
+    [clip] = probed.items(trainable, 0.5)
+    seeds = []
+    batch = trainable.batch
+    trainable.batch = lambda items: seeds.append([each.seed for each in items]) or batch(items)
+
+    probed.rehearsal(trainable, Counted()).time(clip, 3)
+
+    assert seeds and all(len(set(each)) == 3 for each in seeds)
 
 
 @KINDS

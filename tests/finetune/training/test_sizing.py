@@ -68,6 +68,87 @@ def test_where_there_is_plenty_one_small_probe_says_enough(tmp_path):
     assert not sized.option.way.recompute
 
 
+def keeping_time(trainable, clock, before, per_frame):
+    """Let each pass take so long, and ten times that where its shape is new."""
+    seen = set()
+
+    def pass_by(batch):
+        shape = batch["frames"].shape[:2]
+        times = 1 if shape in seen else 10
+        seen.add(shape)
+        clock.passes(times * (before + per_frame * shape[0] * shape[1]))
+
+    trainable.network.before = pass_by
+
+
+@pytest.mark.parametrize("kind", [learner.LearnerModel, learner.RivalsModel])
+@pytest.mark.parametrize(
+    ("before", "per_frame"),
+    [
+        (0.1, 1e-5),  # a small network: a pass is as long with one clip as with some
+        (0.0, 2e-4),
+        (0.1, 1e-3),
+        (8.0, 0.02),  # so slow that a whole step is not timed
+    ],
+)
+@pytest.mark.parametrize("share", [10, 0.5])
+def test_the_pace_that_is_told_is_that_of_the_steps_to_come(
+    tmp_path, monkeypatch, kind, before, per_frame, share
+):
+    clock = probed.Clock(monkeypatch)
+    probed.count_slowly(clock, monkeypatch)
+    settings = replace(SETTINGS, recompute="no")
+    made, clips, trainable = sizing(
+        tmp_path, int(share * whole_step(kind)), kind, settings=settings
+    )
+    keeping_time(trainable, clock, before, per_frame)
+
+    option = made.choose(clips, task()).option
+
+    seconds = len(trainable.turns) * (option.accumulation * before + per_frame * BATCH * 400)
+    assert option.clips_per_second == pytest.approx(BATCH / seconds, rel=0.1)
+
+
+def test_the_pace_is_told_of_the_next_run_too_without_timing_it_again(tmp_path, monkeypatch):
+    clock = probed.Clock(monkeypatch)
+    made, clips, trainable = sizing(tmp_path, 10 * whole_step())
+    keeping_time(trainable, clock, 0.1, 1e-5)
+    first = made.choose(clips, task()).option
+    again, clips, trainable = sizing(tmp_path, 10 * whole_step())
+    passes = []
+    trainable.network.before = passes.append
+
+    second = again.choose(clips, task()).option
+
+    assert second.clips_per_second == pytest.approx(first.clips_per_second)
+    assert not passes
+
+
+def test_where_timing_runs_out_of_memory_the_probe_alone_is_believed(tmp_path, monkeypatch):
+    made, clips, trainable = sizing(tmp_path, 10 * whole_step())
+
+    def run_out(batch):
+        if len(batch["frames"]) > 1:
+            raise torch.OutOfMemoryError("somebody else took it")
+
+    trainable.network.before = run_out
+
+    sized = made.choose(clips, task())
+
+    assert sized.option.micro_batch == BATCH and sized.option.clips_per_second
+
+
+def test_the_pace_of_what_was_found_by_trying_is_told_too(tmp_path, monkeypatch):
+    clock = probed.Clock(monkeypatch)
+    made, clips, trainable = sizing(tmp_path, whole_step() // 2)
+    keeping_time(trainable, clock, 0.1, 1e-5)
+
+    option = made.search(clips, task(), lambda: False).option
+
+    seconds = option.accumulation * 0.1 + 1e-5 * BATCH * 400
+    assert option.clips_per_second == pytest.approx(BATCH / seconds, rel=0.1)
+
+
 @pytest.mark.parametrize("kind", [learner.LearnerModel, learner.RivalsModel])
 @pytest.mark.parametrize("share", [0.2, 0.35, 0.5, 0.75, 0.97, 1.05, 1.5])
 def test_what_is_chosen_fits_for_real_and_the_next_larger_does_not(tmp_path, kind, share):
