@@ -17,8 +17,7 @@ MIGRATIONS = (
         sha256 TEXT NOT NULL,       -- of what was received: the same content is the same recording
         original TEXT NOT NULL,     -- its file in recordings/
         decoded TEXT NOT NULL,      -- what is known of its sound, as JSON
-        language TEXT NOT NULL,     -- as chosen or as heard; empty until then
-        trashed INTEGER NOT NULL DEFAULT 0  -- its clips are not listed; everything of it stays
+        language TEXT NOT NULL      -- as chosen or as heard; empty until then
     );
     CREATE UNIQUE INDEX one_recording_of_a_content ON recordings (sha256);
 
@@ -84,6 +83,10 @@ MIGRATIONS = (
         frozen_at TEXT NOT NULL, note TEXT NOT NULL,
         dataset TEXT NOT NULL       -- its examples, as JSON
     );
+    """,
+    """
+    -- Its clips are not listed; everything of it stays.
+    ALTER TABLE recordings ADD COLUMN trashed INTEGER NOT NULL DEFAULT 0;
     """,
 )
 
