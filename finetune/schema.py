@@ -84,10 +84,8 @@ MIGRATIONS = (
         dataset TEXT NOT NULL       -- its examples, as JSON
     );
     """,
-    """
-    -- Its clips are not listed; everything of it stays.
-    ALTER TABLE recordings ADD COLUMN trashed INTEGER NOT NULL DEFAULT 0;
-    """,
+    # Its clips are not listed; everything of it stays.
+    "ALTER TABLE recordings ADD COLUMN trashed INTEGER NOT NULL DEFAULT 0;",
 )
 
 

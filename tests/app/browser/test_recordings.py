@@ -291,7 +291,8 @@ def test_a_recording_goes_into_the_trash_and_is_taken_back(page, item, workspace
     page.get_by_role("button", name="Move one.wav to the trash").click()
 
     page.get_by_text("one.wav is in the trash.").wait_for()
-    assert rows.count() == 1 and recordings_of(workspace, item) == ["two.wav"]
+    rows.nth(1).wait_for(state="detached")
+    assert recordings_of(workspace, item) == ["two.wav"]
     page.get_by_text("Trash (1)").click()
     page.get_by_role("button", name="Take back: one.wav").click()
     rows.nth(1).wait_for()
