@@ -46,7 +46,8 @@ def add_take(
     Of English it is told, too, whether the prompt is what was read.
     """
     before = _takes(project, prompts, prompt)
-    name = f"{_called(prompts, prompt)}{len(before) + 1}"
+    called = _called(prompts, prompt)
+    name = f"{called}{1 + sum(each.name.startswith(called) for each in project.recordings.ever())}"
     brought = bring_in(project, Source(sound, name), lambda done, total: None, stop)
     if brought.recording is None or brought.known:
         return Taken(_refused(brought))

@@ -307,7 +307,7 @@ def _state(folder: RunFolder, job: Job | None) -> State:
         return job.state
     if folder.is_finished:
         return "finished"
-    cause = job.outcome.cause if job and job.outcome else "interrupted"
+    cause = (job.cause if job else "") or "interrupted"
     if cause == "stopped":
         return "stopped"
     # One that ended well and has no voice was interfered with: it makes the voice again.

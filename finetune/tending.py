@@ -51,7 +51,7 @@ def _going_on(run: Run) -> tuple[str, ...]:
 
 def cause_of(run: Run) -> str:
     """Why its newest job ended; empty while it has not."""
-    return run.job.outcome.cause if run.job and run.job.outcome else ""
+    return run.job.cause if run.job else ""
 
 
 def _has_checkpoint(run: Run) -> bool:

@@ -69,7 +69,7 @@ def _newest(begun: list[Begun], makes_clips: bool) -> dict[str, Any] | None:
     problems = report.get("problems", [])
     return {
         "job": {**job_facts(found.job), **({"state": "ended"} if built else {})},
-        "cause": "finished" if built else found.job.outcome.cause if found.job.outcome else "",
+        "cause": "finished" if built else found.job.cause,
         "steps": [_done(each) if built else each for each in steps_of(found.job, found.wish)],
         "brought": sum(not each["known"] for each in report.get("files", [])) - _refused(said),
         "files": said[:PROBLEMS_SHOWN],

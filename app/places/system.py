@@ -208,7 +208,7 @@ def _job(found: queue.Job) -> dict[str, Any]:
         "title": found.request.title,
         "kind": found.request.kind,
         "state": found.state,
-        "cause": found.outcome.cause if found.outcome else "",
+        "cause": found.cause,
         "words": views.state(found),
         "line": views.how_far(found),
         "share": told.done / told.total if told and told.total else None,

@@ -67,7 +67,7 @@ def job_line(job: Job) -> dict[str, Any]:
         "words": views.state(job),
         "line": views.how_far(job) or (said.text if isinstance(said, Said) else ""),
         "share": progress.done / progress.total if progress and progress.total else None,
-        "cause": job.outcome.cause if job.outcome else "",
+        "cause": job.cause,
     }
 
 

@@ -41,6 +41,11 @@ class Job:
         return self.folder.id
 
     @property
+    def cause(self) -> str:
+        """How it ended, by name; empty while it has not."""
+        return self.outcome.cause if self.outcome else ""
+
+    @property
     def silent(self) -> bool:
         """Whether it has not answered for two minutes."""
         return self.folder.silent_path.exists()

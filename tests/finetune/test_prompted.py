@@ -48,6 +48,18 @@ def test_a_better_take_replaces_the_one_before_and_undo_brings_it_back(project, 
     assert included(project) == [first.clip.id]
 
 
+def test_no_take_has_the_name_of_one_in_the_trash(project, tmp_path):
+    first = take(project, tmp_path)
+    project.recordings.trash(first.clip.values.recording)
+
+    take(project, tmp_path, seed=1)
+
+    assert [each.name for each in project.recordings.ever()] == [
+        "english 012, take 1",
+        "english 012, take 2",
+    ]
+
+
 def test_a_take_with_problems_says_them_at_once_and_replaces_nothing(project, tmp_path):
     first = take(project, tmp_path)
 

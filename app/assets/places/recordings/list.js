@@ -55,6 +55,12 @@ function Head({ seconds }) {
 
 const MARKS = { good: 'good', look: 'look', bad: 'out' };
 
+/** Into the trash or back. */
+async function moved(name, project, recording, again) {
+  await call(name, { project: project.id, recording: recording.id });
+  again();
+}
+
 function Row({ project, recording, codes, again }) {
   const [changing, setChanging] = useState(false);
   const url = fileUrl('recordings.sound', { project: project.id, recording: recording.id });
@@ -63,13 +69,9 @@ function Row({ project, recording, codes, again }) {
     setChanging(false);
     again();
   });
-  const moved = async (name) => {
-    await call(name, { project: project.id, recording: recording.id });
-    again();
-  };
   const away = async () => {
-    await moved('recordings.trash');
-    trashed(recording, () => moved('recordings.restore'));
+    await moved('recordings.trash', project, recording, again);
+    trashed(recording, () => moved('recordings.restore', project, recording, again));
   };
   return html`<li class="recording">
     <${Play} url=${url} label=${recording.name} />
@@ -85,10 +87,7 @@ function Row({ project, recording, codes, again }) {
 }
 
 export function List({ project, recordings, away, codes, again }) {
-  const restore = async (recording) => {
-    await call('recordings.restore', { project: project.id, recording: recording.id });
-    again();
-  };
+  const restore = (recording) => moved('recordings.restore', project, recording, again);
   const total = useMemo(() => recordings.reduce((sum, each) => sum + each.seconds, 0), [recordings]);
   return html`<section class="card stack" aria-label=${t('recordings.list')}>
     <div class="row"><h2 class="grow">${t('recordings.list')}</h2>
