@@ -91,7 +91,7 @@ class _Recorder:
         for piece in speech:
             if piece.sentence is not None:
                 if self._file is not None:
-                    self._file.flush()
+                    self._file.flush()  # a kill leaves what was written, a power cut only this
                     spoken.write(self.spoken(whole=False), folder)
                 self._lines.append(_line(piece.sentence, self._at))
                 yield self._lines[-1]

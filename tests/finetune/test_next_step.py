@@ -6,8 +6,10 @@ from itertools import product
 
 import pytest
 
-from finetune import next_step, projects
+from finetune import listing, next_step, projects
 from finetune.next_step import HowFar, next_for
+from finetune.transcript import Values
+from tests.stores import add_recording
 
 FAR = {"recordings": 3, "clips": 40, "seconds": 300.0, "to_look_at": 0, "frozen": True}
 
@@ -63,3 +65,18 @@ def test_a_new_project_wants_recordings(workspace):
 
     assert next_step.of_project(workspace, item).name == "record"
     assert next_step.of_none().name == "create"
+
+
+def test_no_clip_of_a_recording_in_the_trash_is_to_be_looked_at(project):
+    add_recording(project.store, "r1")
+    [clip] = project.transcript.edit("add", new=[Values("r1", 0.0, 1.5, "One.")])
+    with project.store.change() as store:
+        store.execute(
+            "INSERT INTO checks VALUES (?, 0, 1.5, '{}', x'', 'One.', 'look', 'noisy', '[]')",
+            (clip.id,),
+        )
+    assert listing.to_look_at(project) == 1
+
+    project.recordings.trash("r1")
+
+    assert listing.to_look_at(project) == 0
