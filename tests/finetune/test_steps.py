@@ -106,8 +106,8 @@ def test_torn_and_strange_lines_are_left_out(job):
 def test_ten_hours_of_a_build_are_told_quickly(job):
     told = job(*(Progress(second, 36_000, HEARD, 1.0, 1.0) for second in range(60_000)))
 
-    begun = time.perf_counter()
+    begun = time.process_time()
     _, hear, _ = steps_of(told, WHOLE)
 
     assert hear.done == 59_999
-    assert time.perf_counter() - begun < 1  # read as JSON, all of it, it is 2 s and more
+    assert time.process_time() - begun < 1  # read as JSON, all of it, it is 2 s and more

@@ -78,7 +78,7 @@ def test_a_page_that_goes_away_ends_it_at_once_and_what_is_left_is_still_taken()
 
     _, seconds = listened(endlessly(), enough=1, stop=ended.set)
 
-    assert seconds < 1
+    assert seconds < 5
     assert taken.wait(2)
 
 

@@ -154,7 +154,7 @@ def test_a_driver_that_hangs_holds_one_thread_and_keeps_nobody_waiting(stand_in,
 
     later = [opened.read(timeout_seconds=0.1) for _ in range(50)]
 
-    assert time.monotonic() - begun < 0.3
+    assert time.monotonic() - begun < 2  # waiting for it each time would take five
     assert len(threads()) == 1
     assert all("did not answer" in each.problem for each in [first, *later])
 

@@ -3,7 +3,7 @@ A speaker without a voice: `python -m tests.voices.speaker.stand_in`, in place o
 
 Each word is a sentence: a digit is that many tenths as samples, "wait" goes on when there is a file
 `go` in the voice's folder, "die" ends the process, "babble" says what is no message, "fail" is a
-fault, and any other word is one tenth.
+fault, and any other word is one tenth. A voice is opened when there is no file `held` in its folder.
 """
 
 import os
@@ -66,6 +66,9 @@ def say(facts, stopped):
 
 
 def open_voice(facts):
+    deadline = time.monotonic() + LONGEST_WAIT_S
+    while (Path(facts["folder"]) / "held").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
     if (Path(facts["folder"]) / "broken").exists():
         fault(facts["id"], "It is broken.", "EngineError")
     else:
