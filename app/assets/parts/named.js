@@ -31,15 +31,23 @@ export function Rename({ item, save, onClose }) {
   <//>`;
 }
 
+const said = new Map();
+
 /** Say that something is in the trash, and offer to take it back. */
 export const trashed = (item, restore) =>
-  note(t('named.trashed', { name: item.name }), { label: t('named.restore'), run: restore });
+  said.set(item.id, note(t('named.trashed', { name: item.name }), { label: t('named.restore'), run: restore }));
+
+/** Take something back: that it is in the trash is not said any longer. */
+export function takeBack(item, restore) {
+  said.get(item.id)?.();
+  return restore(item);
+}
 
 /** What is in the trash, each with a way back. */
 export function Bin({ items, restore }) {
   if (!items.length) return null;
   return html`<details><summary>${t('named.bin', { n: number(items.length) })}</summary>
     <ul class="list">${items.map((each) => html`<li key=${each.id}><span class="grow">${each.name}</span>
-      <${Act} class="small" aria-label=${`${t('named.restore')}: ${each.name}`} run=${() => restore(each)}>${t('named.restore')}<//></li>`)}</ul>
+      <${Act} class="small" aria-label=${`${t('named.restore')}: ${each.name}`} run=${() => takeBack(each, restore)}>${t('named.restore')}<//></li>`)}</ul>
   </details>`;
 }

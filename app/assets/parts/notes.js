@@ -5,10 +5,10 @@ import { fileUrl } from './api.js';
 import { t } from './words.js';
 
 const SHOWN_MS = 6000;
-let show = () => {};
+let show = () => () => {};
 let count = 0;
 
-/** Say something in passing; a problem stays until it is closed or another place is opened. `action` is {label, run}: undo, say. */
+/** Say something in passing, and give what takes it away; a problem stays until it is closed or another place is opened. `action` is {label, run}: undo, say. */
 export const note = (text, action) => show({ text, action });
 export const problem = (error) => show({ text: error.what ?? String(error), fix: error.fix ?? '', bad: true, fault: error.fault });
 
@@ -24,6 +24,7 @@ export function Notes() {
       const id = (count += 1);
       setNotes((all) => [...all.filter((old) => old.text !== each.text).slice(-3), { ...each, id }]);
       if (!each.bad) setTimeout(() => close(id), SHOWN_MS);
+      return () => close(id);
     };
     // What could not be done is no matter of the next place; a fault of ours is wanted for the report.
     const moved = () => setNotes((all) => all.filter((each) => !each.bad || each.fault));

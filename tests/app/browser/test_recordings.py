@@ -11,7 +11,7 @@ import soundfile
 from finetune import projects
 from finetune.jobs import queue
 from tests import speech
-from tests.app.browsing import BROWSER, FLAGS, needs_browser
+from tests.app.browsing import BROWSER, FLAGS, let_notes_stay, needs_browser
 
 pytestmark = needs_browser
 
@@ -288,12 +288,15 @@ def test_a_recording_goes_into_the_trash_and_is_taken_back(page, item, workspace
     rows = region(page, "Recordings").locator(".recording")
     rows.nth(1).wait_for(timeout=SECONDS)
 
+    let_notes_stay(page)
     page.get_by_role("button", name="Move one.wav to the trash").click()
 
-    page.get_by_text("one.wav is in the trash.").wait_for()
+    said = page.get_by_text("one.wav is in the trash.")
+    said.wait_for()
     rows.nth(1).wait_for(state="detached")
     assert recordings_of(workspace, item) == ["two.wav"]
     page.get_by_text("Trash (1)").click()
     page.get_by_role("button", name="Take back: one.wav").click()
     rows.nth(1).wait_for()
+    said.wait_for(state="detached")
     assert recordings_of(workspace, item) == ["one.wav", "two.wav"]

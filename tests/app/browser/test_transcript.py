@@ -9,7 +9,7 @@ import pytest
 
 from finetune import projects
 from tests.app.browser.conftest import PICTURES
-from tests.app.browsing import needs_browser
+from tests.app.browsing import let_notes_stay, needs_browser
 from tests.bench import screen_project, screen_tabs
 from voices.workspace import open_workspace
 
@@ -195,6 +195,22 @@ def test_find_and_replace_shows_what_changes_and_is_one_undo(place, item, worksp
 
         again = sum("kettle" in each.values.text.lower() for each in opened.transcript.clips())
     assert again == had > 1
+
+
+def test_an_undo_is_not_offered_any_more_when_something_else_is_the_last_change(place):
+    let_notes_stay(place)
+    place.get_by_role("button", name=re.compile("For all")).click()
+    place.get_by_role("button", name="Find and replace…").click()
+    place.get_by_label("Find", exact=True).fill("kettle")
+    place.get_by_label("Replace by").fill("pot")
+    place.get_by_role("button", name=re.compile("^Change [0-9]")).click()
+    offered = place.get_by_role("status").get_by_role("button", name="Undo")
+    offered.wait_for()
+
+    line(place, 2).locator(".said").click()
+    place.keyboard.type("And ")
+
+    offered.wait_for(state="detached")
 
 
 def test_of_thousands_only_what_is_seen_is_in_the_page(page, running, workspace):

@@ -53,7 +53,10 @@ export function halve(editor, detail) {
 export function merge(editor) {
   const { clip } = editor;
   const next = editor.neighbour(clip.id);
-  if (!next) return note(t('transcript.merge.none'));
+  if (!next) {
+    note(t('transcript.merge.none'));
+    return false;
+  }
   return tried(() => editor.act('merge', () => ({ pair: editor.seen([clip.id, next.id]) })));
 }
 
@@ -79,6 +82,17 @@ async function turn(editor, name) {
     if (changed != null) editor.select(changed, false, false);
     note(t(`transcript.turned.${name}`, { what: translated(done.label) }));
   }
+}
+
+/** Say what was done, and offer to undo it for as long as it is the last change. */
+export function undoable(editor, text) {
+  const { revision } = editor;
+  const takeAway = note(text, { label: t('transcript.undo'), run: () => undo(editor) });
+  const stop = editor.subscribe(() => {
+    if (editor.revision === revision && !editor.drafts.size) return;
+    takeAway();
+    stop();
+  });
 }
 
 export const undo = (editor) => turn(editor, 'undo');

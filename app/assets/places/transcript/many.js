@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from '../../vendor/preact.js';
 import { call } from '../../parts/api.js';
-import { Act, Dialog, note } from '../../parts/notes.js';
+import { Act, Dialog } from '../../parts/notes.js';
 import { number, t } from '../../parts/words.js';
 import * as deeds from './deeds.js';
 
@@ -41,7 +41,7 @@ function Previewed({ editor, ids, name, title, wish, onClose, children }) {
     // Named with the revisions that were shown: what was changed since is refused.
     const clips = changes.map(([id, saw]) => [id, saw]);
     await editor.act(name, () => ({ ...wish, clips, do: true }));
-    note(t('transcript.changed', { n: number(changes.length) }), { label: t('transcript.undo'), run: () => deeds.undo(editor) });
+    deeds.undoable(editor, t('transcript.changed', { n: number(changes.length) }));
     onClose();
   };
   return html`<${Dialog} title=${title} onClose=${onClose}>

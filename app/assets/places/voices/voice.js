@@ -3,7 +3,7 @@
 import { html, useState } from '../../vendor/preact.js';
 import { call, fileUrl, upload } from '../../parts/api.js';
 import { labelOf, settingSaid } from '../../parts/form.js';
-import { Rename, trashed } from '../../parts/named.js';
+import { Rename, takeBack, trashed } from '../../parts/named.js';
 import { Act, doing, note } from '../../parts/notes.js';
 import { Play } from '../../parts/player.js';
 import { translated } from '../../parts/translated.js';
@@ -27,7 +27,7 @@ export function Voice({ voice, changed }) {
         <p class="soft">${[voice.title, voice.language, when(voice.made)].filter(Boolean).join(' · ')}</p>
         <p>${consentWords(voice)}</p></div>
       ${voice.trashed
-        ? html`<${Act} class="primary" run=${restore}>${t('named.restore')}<//>`
+        ? html`<${Act} class="primary" run=${() => takeBack(voice, restore)}>${t('named.restore')}<//>`
         : html`<div class="row"><button onClick=${() => setOpen('export')}>${t('voices.export')}</button>
             <button onClick=${() => setOpen('rename')}>${t('named.rename')}</button>
             <${Act} run=${trash}>${t('named.trash')}<//></div>`}
