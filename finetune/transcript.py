@@ -23,6 +23,8 @@ from voices.workspace import now
 PERSON = "person"
 """Who an action is by, unless the studio did it. What a person did is never done over."""
 CHECKS = "checks"
+_ORDER = {"done": "DESC", "undone": "ASC"}
+"""What was done last is undone first, and what was undone last is done again first."""
 _TRIES = 5
 Span = tuple[float, float]
 
@@ -147,11 +149,19 @@ class Transcript:
         What the checks did is passed over: the next ones would do it again. So are the first clips
         of a recording: without them there is nothing to edit.
         """
-        return self._turn("done", "DESC", to="undone", write="before")
+        return self._turn("done", to="undone", write="before")
 
     def redo(self) -> Action | None:
         """Do again what was undone last, or return None."""
-        return self._turn("undone", "ASC", to="done", write="after")
+        return self._turn("undone", to="done", write="after")
+
+    def to_undo(self) -> Action | None:
+        """Find what `undo` would take back."""
+        return self._next("done")
+
+    def to_redo(self) -> Action | None:
+        """Find what `redo` would do again."""
+        return self._next("undone")
 
     def cut_by(self, recording: str) -> str:
         """Whose words a recording's clips were last cut from; empty when they never were."""
@@ -199,25 +209,30 @@ class Transcript:
 
     def history(self) -> list[Action]:
         """List every action, the newest first."""
-        found = self._store.rows("SELECT * FROM actions ORDER BY id DESC")
-        return [Action(row["id"], row["label"], row["at"], row["state"]) for row in found]
+        return [*map(_action, self._store.rows("SELECT * FROM actions ORDER BY id DESC"))]
 
-    def _turn(self, state: str, order: str, *, to: str, write: str) -> Action | None:
+    def _next(self, state: str) -> Action | None:
+        row = self._store.row(
+            "SELECT * FROM actions WHERE state = ? AND (by = ? OR by != ? AND EXISTS"
+            " (SELECT 1 FROM edits WHERE action = actions.id"
+            f" AND NOT json_extract(before, '$.gone'))) ORDER BY id {_ORDER[state]} LIMIT 1",
+            state,
+            PERSON,
+            CHECKS,
+        )
+        return _action(row) if row else None
+
+    def _turn(self, state: str, *, to: str, write: str) -> Action | None:
         with self._store.change() as store:
-            row = store.execute(
-                "SELECT * FROM actions WHERE state = ? AND (by = ? OR by != ? AND EXISTS"
-                " (SELECT 1 FROM edits WHERE action = actions.id"
-                f" AND NOT json_extract(before, '$.gone'))) ORDER BY id {order} LIMIT 1",
-                (state, PERSON, CHECKS),
-            ).fetchone()
-            if row is None:
+            action = self._next(state)
+            if action is None:
                 return None
             revision = _next_revision(store)
-            edits = store.execute("SELECT * FROM edits WHERE action = ?", (row["id"],)).fetchall()
+            edits = store.execute("SELECT * FROM edits WHERE action = ?", (action.id,)).fetchall()
             for edit in edits:
                 _update(store, edit["clip"], Values(**json.loads(edit[write])), revision)
-            store.execute("UPDATE actions SET state = ? WHERE id = ?", (to, row["id"]))
-            return Action(row["id"], row["label"], row["at"], to)
+            store.execute("UPDATE actions SET state = ? WHERE id = ?", (to, action.id))
+            return replace(action, state=to)
 
 
 def _begin_action(store: sqlite3.Connection, label: str, by: str) -> int:
@@ -287,6 +302,10 @@ def _newest_revision(row: sqlite3.Row) -> int:
 
 def _json(values: Values) -> str:
     return json.dumps(asdict(values), ensure_ascii=False)
+
+
+def _action(row: sqlite3.Row) -> Action:
+    return Action(row["id"], row["label"], row["at"], row["state"])
 
 
 def _clip(row: sqlite3.Row) -> Clip:

@@ -101,7 +101,13 @@ def changed(project: Project, since: int) -> dict[str, Any]:
     recordings = [
         [each.id, each.name, each.seconds, each.language] for each in project.recordings.all()
     ]
-    return {"revision": newest, "rows": [*map(_row, found)], "recordings": recordings}
+    turns = {"undo": project.transcript.to_undo(), "redo": project.transcript.to_redo()}
+    return {
+        "revision": newest,
+        "rows": [*map(_row, found)],
+        "recordings": recordings,
+        "turns": {name: each.label if each else "" for name, each in turns.items()},
+    }
 
 
 def _row(row: Row) -> list[Any]:

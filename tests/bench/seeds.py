@@ -255,8 +255,8 @@ SEEDS = (
     Seed(
         "redoing begins at the wrong end",
         "finetune/transcript.py",
-        'self._turn("undone", "ASC",',
-        'self._turn("undone", "DESC",',
+        '"undone": "ASC"',
+        '"undone": "DESC"',
         (TRANSCRIPT,),
     ),
     # ---- From recordings to a dataset ----

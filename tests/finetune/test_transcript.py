@@ -134,6 +134,25 @@ def test_undo_and_redo_cross_a_restart(path, transcript):
     assert texts(once_more) == ["two"]
 
 
+def test_what_would_be_undone_and_redone_is_told_beforehand(transcript):
+    [clip] = add(transcript, "one")
+    for text in ("two", "three"):
+        clip = retype(transcript, clip, text)
+
+    for turn in "uurururuuurrrr":
+        told, act = {
+            "u": (transcript.to_undo, transcript.undo),
+            "r": (transcript.to_redo, transcript.redo),
+        }[turn]
+        before = told()
+        done = act()
+        assert (before and before.id) == (done and done.id)
+
+    transcript.undo()
+    retype(transcript, transcript.clip(clip.id), "four")
+    assert transcript.to_undo().label == "type" and transcript.to_redo() is None
+
+
 def test_with_nothing_to_undo_or_redo_nothing_happens(transcript):
     assert transcript.undo() is None
     assert transcript.redo() is None

@@ -54,8 +54,11 @@ export async function doing(work) {
   }
 }
 
-/** A button that waits while its work runs, and tells when it could not be done. */
-export function Act({ run, class: kind = '', children, disabled = false, ...rest }) {
+/**
+ * A button that waits while its work runs, and tells when it could not be done. One with `nothing`
+ * to do looks like it, but keeps the keyboard and can be asked why.
+ */
+export function Act({ run, class: kind = '', children, disabled = false, nothing = false, ...rest }) {
   const [busy, setBusy] = useState(false);
   const atWork = useRef(false);
   const click = async () => {
@@ -67,7 +70,7 @@ export function Act({ run, class: kind = '', children, disabled = false, ...rest
     setBusy(false);
   };
   // Not disabled while it waits: that would take the keyboard away from it.
-  return html`<button type="button" class=${kind} disabled=${disabled} aria-disabled=${busy || null} aria-busy=${busy} onClick=${click} ...${rest}>
+  return html`<button type="button" class=${kind} disabled=${disabled} aria-disabled=${busy || nothing || null} aria-busy=${busy} onClick=${click} ...${rest}>
     ${children}
   </button>`;
 }

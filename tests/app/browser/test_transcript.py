@@ -197,13 +197,28 @@ def test_find_and_replace_shows_what_changes_and_is_one_undo(place, item, worksp
     assert again == had > 1
 
 
+def test_undo_and_redo_say_what_they_would_do_and_are_grey_while_there_is_nothing(place, clip):
+    undo, redo = (place.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
+    assert (undo.is_disabled(), redo.is_disabled()) == (True, True)
+
+    line(place, 2).locator(".said").click()
+    place.keyboard.type("And ")
+    assert undo.is_enabled()
+    place.get_by_title("Undo: change the text").click()
+    place.get_by_title("Redo: change the text").wait_for()
+    assert (undo.is_disabled(), redo.is_disabled()) == (True, False)
+
+    undo.click(force=True)
+    place.get_by_text("There is nothing to undo.").wait_for()
+
+
 def test_an_undo_is_not_offered_any_more_when_something_else_is_the_last_change(place):
     let_notes_stay(place)
     place.get_by_role("button", name=re.compile("For all")).click()
     place.get_by_role("button", name="Find and replace…").click()
     place.get_by_label("Find", exact=True).fill("kettle")
     place.get_by_label("Replace by").fill("pot")
-    place.get_by_role("button", name=re.compile("^Change [0-9]")).click()
+    place.get_by_role("button", name=re.compile("^Change [1-9]")).click()
     offered = place.get_by_role("status").get_by_role("button", name="Undo")
     offered.wait_for()
 

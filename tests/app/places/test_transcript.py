@@ -209,6 +209,17 @@ def test_replacing_shows_what_would_change_and_is_one_undo(ask):
     assert texts(ask) == before
 
 
+def test_what_can_be_undone_and_redone_comes_with_every_change(ask):
+    nothing = ask("clips")["turns"]
+    typed = ask("text", clip=2, revision=2, text="Else.", since=0)
+    back = ask("undo", since=typed["revision"])
+
+    assert nothing == {"undo": "", "redo": ""}
+    assert typed["turns"] == {"undo": "change the text", "redo": ""}
+    assert back["turns"] == {"undo": "", "redo": "change the text"}
+    assert ask("clips", since=typed["revision"])["turns"] == back["turns"]
+
+
 def test_numbers_are_written_as_they_are_said(ask):
     ask("text", clip=2, revision=2, text="It costs 25 dollars.", since=0)
     clips = [each[:2] for each in ask("clips")["rows"]]

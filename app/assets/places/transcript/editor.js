@@ -35,6 +35,7 @@ class Editor {
     this.stale = true;
     this.loaded = false;
     this.error = null;
+    this.turns = { undo: '', redo: '' };
     this.counts = counted([]);
     this.drafts = new Drafts(this);
     this.filter = { group: 'all', check: '', search: '', recording: '' };
@@ -116,7 +117,7 @@ class Editor {
   }
 
   /** Take in what the studio says has changed since a revision. */
-  apply({ revision, rows, recordings }, since) {
+  apply({ revision, rows, recordings, turns }, since) {
     const whole = since < 0;
     if (whole) this.stale = false;
     if (rows.length || recordings || !this.loaded) {
@@ -127,6 +128,7 @@ class Editor {
       this.loaded = true;
       this.sort();
     }
+    if (turns && revision >= this.revision) this.turns = turns;
     this.revision = whole ? revision : Math.max(this.revision, revision);
     if (rows.length || whole) this.tell();
   }

@@ -2,6 +2,7 @@
 
 import { html, useEffect, useRef, useState } from '../../vendor/preact.js';
 import { Act } from '../../parts/notes.js';
+import { translated } from '../../parts/translated.js';
 import { number, t } from '../../parts/words.js';
 import * as deeds from './deeds.js';
 import { useEditor } from './editor.js';
@@ -23,10 +24,17 @@ export function Status({ editor }) {
 
 export function Turns({ editor, onKeys }) {
   return html`<span class="row">
-    <${Act} class="small" run=${() => deeds.undo(editor)}>${t('transcript.undo')}<//>
-    <${Act} class="small" run=${() => deeds.redo(editor)}>${t('transcript.redo')}<//>
+    <${Turn} editor=${editor} name="undo" />
+    <${Turn} editor=${editor} name="redo" />
     ${onKeys && html`<button class="small" onClick=${onKeys}>${t('transcript.keys')} <kbd aria-hidden="true">?</kbd></button>`}
   </span>`;
+}
+
+/** Undo or redo, with what that would be; what is typed and not saved can be undone too. */
+function Turn({ editor, name }) {
+  const what = useEditor(editor, () => editor.turns[name]);
+  const isTyped = useEditor(editor, () => name === 'undo' && editor.drafts.size > 0);
+  return html`<${Act} class="small" nothing=${!what && !isTyped} title=${what ? t(`transcript.what.${name}`, { what: translated(what) }) : null} run=${() => deeds[name](editor)}>${t(`transcript.${name}`)}<//>`;
 }
 
 export function Filters({ editor }) {
