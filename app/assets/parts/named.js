@@ -8,25 +8,14 @@ import { number, t } from './words.js';
 /** Ask for another name; `save` is given it. */
 export function Rename({ item, save, onClose }) {
   const [name, setName] = useState(item.name);
-  const [refused, setRefused] = useState(null);
   const done = async () => {
-    try {
-      await save(name);
-      onClose();
-    } catch (error) {
-      if (!error.what) throw error;
-      setRefused(error); // said here: a note would stand behind the dialog
-    }
-  };
-  const type = (event) => {
-    setName(event.target.value);
-    setRefused(null);
+    await save(name);
+    onClose();
   };
   return html`<${Dialog} title=${t('named.rename')} onClose=${onClose}>
     <form class="row bottom" onSubmit=${(event) => event.preventDefault()}>
-      <label class="grow">${t('named.name')}<input value=${name} aria-invalid=${refused ? 'true' : null} aria-describedby=${refused ? 'refused' : null} onInput=${type} /></label>
+      <label class="grow">${t('named.name')}<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
       <${Act} type="submit" class="primary" disabled=${!name.trim()} run=${done}>${t('named.rename')}<//>
-      ${refused && html`<p id="refused" class="small-text wrong" role="alert">${refused.what} ${refused.fix}</p>`}
     </form>
   <//>`;
 }

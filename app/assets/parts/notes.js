@@ -7,10 +7,16 @@ import { t } from './words.js';
 const SHOWN_MS = 6000;
 let show = () => () => {};
 let count = 0;
+const dialogs = []; // those that are open: each says itself what could not be done in it
 
 /** Say something in passing, and give what takes it away; a problem stays until it is closed or another place is opened. `action` is {label, run}: undo, say. */
 export const note = (text, action) => show({ text, action });
-export const problem = (error) => show({ text: error.what ?? String(error), fix: error.fix ?? '', bad: true, fault: error.fault });
+export const problem = (error) => {
+  const said = { text: error.what ?? String(error), fix: error.fix ?? '', fault: error.fault };
+  // A note would stand behind a dialog, where it can be neither closed nor read out.
+  if (dialogs.length) dialogs.at(-1)(said);
+  else show({ ...said, bad: true });
+};
 
 /** For a fault of Timbre's own: what somebody who helps needs to know. */
 export const Report = () => html`<a class="button small" href=${fileUrl('system.diagnostics')} download>${t('frame.report')}</a>`;
@@ -44,9 +50,10 @@ export function Notes() {
   </div>`;
 }
 
-/** Run what a person asked for; a refusal becomes a note. Give what it gave, or undefined. */
+/** Run what a person asked for; a refusal is told. Give what it gave, or undefined. */
 export async function doing(work) {
   try {
+    dialogs.at(-1)?.(null);
     return await work();
   } catch (error) {
     if (error.name !== 'AbortError') problem(error);
@@ -75,17 +82,23 @@ export function Act({ run, class: kind = '', children, disabled = false, nothing
   </button>`;
 }
 
-/** A dialog of the browser's own: it holds the keyboard, Escape closes it. */
+/** A dialog of the browser's own: it holds the keyboard, Escape closes it; a refusal stands until something else is wished. */
 export function Dialog({ title, onClose, children }) {
   const box = useRef();
+  const [refused, setRefused] = useState(null);
   useEffect(() => {
     box.current.showModal();
-    return () => box.current?.close();
+    dialogs.push(setRefused);
+    return () => {
+      dialogs.splice(dialogs.indexOf(setRefused), 1);
+      box.current?.close();
+    };
   }, []);
-  return html`<dialog ref=${box} aria-label=${title} onClose=${onClose}>
+  return html`<dialog ref=${box} aria-label=${title} onClose=${onClose} onInput=${() => setRefused(null)}>
     <div class="row"><h2 class="grow">${title}</h2>
       <button class="bare" aria-label=${t('frame.close')} onClick=${() => box.current.close()}>✕</button></div>
     ${children}
+    ${refused && html`<p class="small-text wrong" role="alert">${refused.text} ${refused.fix} ${refused.fault && html`<${Report} />`}</p>`}
   </dialog>`;
 }
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from finetune import projects
+from finetune import editing, projects
 from tests.app.browser.conftest import PICTURES
 from tests.app.browsing import let_notes_stay, needs_browser
 from tests.bench import screen_project, screen_tabs
@@ -195,6 +195,22 @@ def test_find_and_replace_shows_what_changes_and_is_one_undo(place, item, worksp
 
         again = sum("kettle" in each.values.text.lower() for each in opened.transcript.clips())
     assert again == had > 1
+
+
+def test_what_cannot_be_done_is_said_in_the_dialog_that_asked_for_it(place, item, workspace):
+    place.get_by_role("button", name=re.compile("For all")).click()
+    place.get_by_role("button", name="Find and replace…").click()
+    asked = place.get_by_role("dialog")
+    asked.get_by_label("Find", exact=True).fill("kettle")
+    change = asked.get_by_role("button", name=re.compile("^Change [1-9]"))
+    change.wait_for()
+    with projects.open_project(projects.folder_of(workspace, item)) as opened:
+        for each in opened.transcript.clips():
+            opened.transcript.edit("leave out", editing.leave_out([each], "noise").edits)
+
+    change.click()
+
+    asked.get_by_role("alert").get_by_text("changed elsewhere").wait_for()
 
 
 def test_undo_and_redo_say_what_they_would_do_and_are_grey_while_there_is_nothing(place, clip):
