@@ -21,6 +21,7 @@ from app import (
     model_commands,
     monitor_commands,
     plan_commands,
+    recording_commands,
     speak_commands,
     studio,
     terminal,
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 jobs_app = typer.Typer(help="See, stop and reorder long works.", no_args_is_help=True)
 app.add_typer(data_commands.app)
+app.add_typer(recording_commands.app, name="recordings")
 app.add_typer(dataset_commands.app, name="dataset")
 app.add_typer(clip_commands.app, name="clips")
 app.add_typer(model_commands.app, name="models")

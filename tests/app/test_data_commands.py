@@ -394,6 +394,27 @@ def test_clips_are_filtered_by_what_they_say_and_where_they_are(home):
     assert every[0]["text"].split()[0] in run(home, "clips", "list", "--project", "Ada").stdout
 
 
+def test_a_recording_goes_into_the_trash_with_its_clips_and_comes_back(home):
+    before = [(each["recording_name"], each["text"]) for each in clips(home)]
+    there = facts(home, "recordings", "list", "--project", "Ada")
+    assert [each["name"] for each in there] == ["one.flac", "two.wav"]
+
+    said = run(home, "recordings", "trash", "ONE", "--project", "Ada").stdout
+
+    assert said == "one.flac is in the trash.\n"
+    assert {each["recording_name"] for each in clips(home)} == {"two.wav"}
+    assert "two.wav" in run(home, "recordings", "list", "--project", "Ada").stdout
+    [away] = facts(home, "recordings", "list", "--project", "Ada", "--trashed")
+    assert away["name"] == "one.flac"
+    with pytest.raises(NotFoundError, match="no recording called 'one'"):
+        run(home, "recordings", "trash", "one", "--project", "Ada")
+
+    facts(home, "recordings", "restore", away["id"], "--project", "Ada")
+
+    assert [(each["recording_name"], each["text"]) for each in clips(home)] == before
+    assert facts(home, "recordings", "list", "--project", "Ada") == there
+
+
 def test_a_clip_is_split_at_a_word_between_its_words_and_merged_again(home):
     before = clips(home)[0]
     shown = facts(home, "clips", "show", 1, "--project", "Ada")
