@@ -61,13 +61,17 @@ def state(job: Job) -> str:
 
 
 def how_far(job: Job) -> str:
-    """How far a job is, or how it ended."""
+    """How far a job is, or else what it does; or how it ended."""
     if job.outcome is not None:
         what = job.outcome.what
         ended = what if what.endswith((".", "!", "?", "…")) else f"{what}."
         return f"{ended} {job.outcome.fix}".strip()
-    progress = job.progress() if job.state != "waiting" else None
-    return event_line(progress) if progress else ""
+    if job.state == "waiting":
+        return ""
+    if progress := job.progress():
+        return event_line(progress)
+    word = job.folder.last_word()
+    return word.text if isinstance(word, Said) else ""
 
 
 def event_line(event: Event) -> str:

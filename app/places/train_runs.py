@@ -15,7 +15,6 @@ from engines.errors import EngineError, JobError, NotFoundError, StudioError
 from finetune import best, curves, planning, runs, submitting, tending
 from finetune.curves import Histories, Told
 from finetune.jobs import queue
-from finetune.jobs.events import Said
 from finetune.jobs.outcome import Outcome
 from finetune.jobs.queue import Job
 from finetune.monitor import kept
@@ -59,13 +58,13 @@ def title_of(engine: str) -> str:
 
 def job_line(job: Job) -> dict[str, Any]:
     """A job with its state in words, and how far it is."""
-    progress, said = job.progress(), job.folder.last_word()
+    progress = job.progress()
     return {
         "id": job.id,
         "title": job.request.title,
         "state": job.state,
         "words": views.state(job),
-        "line": views.how_far(job) or (said.text if isinstance(said, Said) else ""),
+        "line": views.how_far(job),
         "share": progress.done / progress.total if progress and progress.total else None,
         "cause": job.cause,
     }

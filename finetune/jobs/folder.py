@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from finetune.jobs.events import Event, Progress, Step, from_line
+from finetune.jobs.events import Event, Progress, Said, Step, from_line
 from finetune.jobs.outcome import Outcome
 from finetune.jobs.process import MARK, Identity
 from voices import files
@@ -163,13 +163,22 @@ class JobFolder:
         (self.path / "control" / what).unlink(missing_ok=True)
 
     def progress(self) -> Progress | None:
-        """The newest progress the job told; a step of a training is one."""
-        said = (from_line(line) for line in reversed(_tail(self.events_path)))
-        match next((event for event in said if isinstance(event, Progress | Step)), None):
-            case Step() as step:
-                return Progress(step.step, step.total, "steps", step.seconds_left)
-            case progress:
-                return progress
+        """
+        The newest progress the job told; a step of a training is one.
+
+        One at its end is over when something was said since: then nobody knows how far it is.
+        """
+        is_over = False
+        for event in filter(None, map(from_line, reversed(_tail(self.events_path)))):
+            match event:
+                case Said():
+                    is_over = True
+                case Progress(done, total):
+                    return None if is_over and done >= total else event
+                case Step(step, total):
+                    told = Progress(step, total, "steps", event.seconds_left)
+                    return None if is_over and step >= total else told
+        return None
 
     def last_word(self) -> Event | None:
         """The last event of the job, whatever it is."""

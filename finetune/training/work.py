@@ -226,6 +226,7 @@ class _Training:
             self._places.fits,
             partial(trainable.speak, sentence, material.language, voice, settings.seed),
         )
+        self._say(Said("Finding out how many clips it can compute at once."))
         task = task_of(lengths, settings.batch, self._accelerator.num_processes)
         sized = sizing.choose(lessons.items(clips_to_probe(lengths), settings.seed, 0), task)
         self._say(sized.event)

@@ -48,6 +48,18 @@ def test_how_far_it_is_is_its_newest_progress_or_step(folder):
     assert folder.progress() == Progress(2, 4, "clips checked")
 
 
+def test_a_part_that_is_done_is_not_how_far_it_is_once_something_else_was_said(folder):
+    prepared = Progress(4, 4, "clips prepared")
+    said = [prepared, Said("Measuring."), Progress(1, 3, "sentences spoken"), Said("A word.")]
+
+    found = []
+    for count in range(1, len(said) + 1):
+        folder.events_path.write_text("".join(f"{to_line(each)}\n" for each in said[:count]))
+        found.append(folder.progress())
+
+    assert found == [prepared, None, said[2], said[2]]
+
+
 def test_threads_of_a_job_do_not_spin_unless_a_person_wants_it(tmp_path, monkeypatch):
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     folder = JobFolder(tmp_path)
