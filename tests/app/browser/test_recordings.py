@@ -266,6 +266,67 @@ def test_a_sentence_is_read_listened_to_survives_a_reload_and_becomes_a_clip(
         queue.stop(workspace, job.id)
 
 
+def spoken_freely(page, running, item, seconds):
+    """Another page of the same browser, in which somebody has been speaking."""
+    other = page.context.new_page()
+    other.goto(f"{running.url}#{item.id}/recordings")
+    other.get_by_role("button", name="Record", exact=True).click()
+    booth = region(other, "Record")
+    booth.get_by_label("What to read").select_option("Speak freely")
+    booth.get_by_role("button", name="Turn the microphone on").click()
+    booth.get_by_role("button", name="Record", exact=True).click()
+    booth.get_by_role("button", name="Stop", exact=True).wait_for()
+    other.wait_for_timeout(1000 * seconds)
+    return other
+
+
+def test_what_is_said_freely_outlives_a_page_that_goes_while_it_is_said(
+    page, running, item, workspace
+):
+    spoken_freely(page, running, item, 9).close()
+
+    page.get_by_role("button", name="Record", exact=True).click()
+    booth = region(page, "Record")
+    booth.get_by_role("button", name="Listen").click()
+    heard_beyond(page, 0.1)
+    booth.get_by_role("button", name="Keep, and go on").click()
+
+    region(page, "Recordings").locator(".recording").wait_for(timeout=SECONDS)
+    [name] = recordings_of(workspace, item)
+    with projects.open_project(projects.folder_of(workspace, item)) as opened:
+        [kept] = opened.recordings.all()
+        samples, _ = soundfile.read(opened.working_of(kept.id))
+    assert name.startswith("Recording 20") and 4 <= kept.seconds < 10
+    assert np.abs(samples).max() > 0.1
+    booth.get_by_role("button", name="Turn the microphone on").wait_for()
+
+
+@pytest.mark.parametrize("ended", ["stopped", "left"])
+def test_what_was_said_freely_waits_until_it_is_thrown_away(page, running, item, ended):
+    other = spoken_freely(page, running, item, 5)
+    booth = region(other, "Record")
+    page.get_by_role("button", name="Record", exact=True).click()
+    region(page, "Record").get_by_text("Sentence 1 of").wait_for()  # what goes on is not left over
+    if ended == "stopped":
+        booth.get_by_role("button", name="Stop", exact=True).click()
+        booth.get_by_role("button", name="Listen").wait_for()
+        other.reload()
+    else:
+        other.get_by_role("link", name="Voices").click()
+        other.get_by_role("heading", name="Voices", level=1).wait_for()
+        other.get_by_role("link", name="Recordings").click()
+
+    other.get_by_role("button", name="Record", exact=True).click()
+    booth.get_by_role("button", name="Throw away").click()
+    other.get_by_role("dialog").get_by_role("button", name="Throw away").click()
+    booth.get_by_role("button", name="Listen").wait_for(state="detached")
+    other.reload()
+    other.get_by_role("button", name="Record", exact=True).click()
+
+    booth.get_by_text("Sentence 1 of").wait_for()
+    other.close()
+
+
 def test_a_microphone_that_is_refused_says_what_to_do(item, page):
     page.evaluate(
         """() => {

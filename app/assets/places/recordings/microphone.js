@@ -51,8 +51,12 @@ export class Microphone {
     return this.stream.getAudioTracks()[0]?.getSettings().deviceId ?? '';
   }
 
+  get rate() {
+    return this.context.sampleRate;
+  }
+
   get seconds() {
-    return (this.chunks ?? []).reduce((sum, each) => sum + each.length, 0) / this.context.sampleRate;
+    return lengthOf(this.chunks ?? []) / this.rate;
   }
 
   heard(samples) {
@@ -77,19 +81,26 @@ export class Microphone {
     });
     const chunks = this.chunks ?? [];
     this.chunks = null;
-    const samples = new Float32Array(chunks.reduce((sum, each) => sum + each.length, 0));
-    let at = 0;
-    for (const each of chunks) {
-      samples.set(each, at);
-      at += each.length;
-    }
-    return { samples, rate: this.context.sampleRate };
+    return { samples: joined(chunks), rate: this.rate };
   }
 
   close() {
     for (const track of this.stream.getTracks()) track.stop();
     this.context.close();
   }
+}
+
+const lengthOf = (chunks) => chunks.reduce((sum, each) => sum + each.length, 0);
+
+/** Pieces of sound as one. */
+export function joined(chunks) {
+  const samples = new Float32Array(lengthOf(chunks));
+  let at = 0;
+  for (const each of chunks) {
+    samples.set(each, at);
+    at += each.length;
+  }
+  return samples;
 }
 
 const decibels = (power) => 10 * Math.log10(Math.max(power, 1e-12));

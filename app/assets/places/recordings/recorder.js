@@ -4,11 +4,11 @@ import { html, useEffect, useRef, useState } from '../../vendor/preact.js';
 import { call, upload } from '../../parts/api.js';
 import { Bar } from '../../parts/jobs.js';
 import { useLive } from '../../parts/live.js';
-import { Act, doing } from '../../parts/notes.js';
+import { Act, asked, doing } from '../../parts/notes.js';
 import { pause, toggle, usePlaying } from '../../parts/player.js';
 import { translated } from '../../parts/translated.js';
 import { clock, t } from '../../parts/words.js';
-import { forget, keep, takesOf } from './kept.js';
+import { forget, Going, keep, takesOf } from './kept.js';
 import { LanguageSelect } from './languages.js';
 import { Meter } from './meter.js';
 import { Microphone, judged, microphones, wav } from './microphone.js';
@@ -38,6 +38,8 @@ export function Recorder({ project, codes, goodSeconds, seconds, onClose, again 
   useEffect(() => {
     takesOf(project.id).then(async (found) => {
       setUnsent(found);
+      const waiting = found.find((each) => !each.kept);
+      if (waiting) setSet(waiting.prompts);
       await doing(() => deliverAll(found.filter((each) => each.kept)));
     }).catch(() => {}); // a browser that stores nothing has nothing to send
   }, []);
@@ -59,32 +61,39 @@ export function Recorder({ project, codes, goodSeconds, seconds, onClose, again 
     const later = all.findIndex((each, index) => index > at && !states[each.number]);
     setAt(later < 0 ? Math.min(at + 1, all.length - 1) : later);
   };
+  const without = (take) => (before) => before.filter((each) => each.number !== take.number || each.prompts !== take.prompts);
+  const drop = async (take) => {
+    await forget(take).catch(() => {});
+    setUnsent(without(take));
+  };
+  const taken = async (take) => {
+    const isStored = await keep(take).then(() => true, () => false);
+    setUnsent((before) => [...without(take)(before), { ...take, isStored }]);
+  };
   const deliver = async (take) => {
     const id = await upload(new File([take.blob], 'take.wav'));
     await call('recordings.take', { project: project.id, prompts: take.prompts, number: take.number, upload: id, language: take.language });
-    await forget(take).catch(() => {});
-    setUnsent((before) => before.filter((each) => each.number !== take.number || each.prompts !== take.prompts));
+    await drop(take);
     readAgain();
   };
   const deliverAll = async (found) => {
     for (const each of found) await deliver(each);
   };
-  const keepTake = async ({ blob, seconds: long }) => {
+  const keepTake = async (take) => {
     if (set === FREE) {
-      const name = `${t('recordings.free.name')} ${stamp()}.wav`;
-      await send(project.id, [{ file: new File([blob], name), name }]);
+      const name = `${t('recordings.free.name')} ${stamp(take.number)}.wav`;
+      if (await send(project.id, [{ file: new File([take.blob], name), name }])) await drop(take);
       again();
       return;
     }
-    const take = { project: project.id, prompts: set, number: all[at].number, blob, kept: true, seconds: long, language: set === OURS ? 'en' : language };
-    await keep(take).catch(() => {});
-    setUnsent((before) => [...before.filter((each) => each.number !== take.number || each.prompts !== set), take]);
+    const kept = { ...take, kept: true, language: set === OURS ? 'en' : language };
+    await taken(kept);
     next();
-    await deliver(take);
+    await deliver(kept);
   };
   const current = all[at];
   const there = set === FREE ? seconds : (read?.seconds ?? 0) + unsent.reduce((sum, each) => sum + (each.kept ? each.seconds : 0), 0);
-  const left = unsent.find((each) => !each.kept && each.prompts === set && each.number === current?.number);
+  const left = unsent.find((each) => !each.kept && each.prompts === set && (set === FREE || each.number === current?.number));
   return html`<section class="card stack recorder" aria-label=${t('recordings.recorder')}>
     <div class="row"><h2 class="grow">${t('recordings.recorder')}</h2>
       <span class="soft">${t('recordings.progress', { done: clock(there), good: clock(goodSeconds) })}</span>
@@ -93,12 +102,12 @@ export function Recorder({ project, codes, goodSeconds, seconds, onClose, again 
     <${Sets} project=${project} sets=${sentences?.sets ?? [{ name: OURS, language: 'en' }]} set=${set} setSet=${setSet} codes=${codes} language=${language} setLanguage=${setLanguage} busy=${busy} />
     ${set !== FREE && current && html`<${Sentence} sentence=${current} at=${at} count=${all.length} state=${states[current.number]} setAt=${setAt} busy=${busy} />`}
     ${set === FREE && html`<p class="sentence soft">${t('recordings.free.how')}</p>`}
-    ${(set === FREE || current) && html`<${Booth} key=${`${set} ${current?.number ?? ''}`} project=${project} set=${set} number=${current?.number ?? 0} left=${left} onKeep=${keepTake} setBusy=${setBusy} />`}
+    ${(set === FREE || current) && html`<${Booth} key=${`${set} ${current?.number ?? ''}`} project=${project} set=${set} number=${current?.number ?? 0} take=${left} onTake=${taken} onKeep=${keepTake} onDrop=${drop} setBusy=${setBusy} />`}
     <${Standing} states=${states} all=${all} setAt=${setAt} unsent=${unsent.filter((each) => each.kept)} deliverAll=${deliverAll} busy=${busy} />
   </section>`;
 }
 
-const stamp = () => new Date().toLocaleString('sv').replaceAll(':', '.');
+const stamp = (at) => new Date(at).toLocaleString('sv').replaceAll(':', '.');
 
 function Sets({ project, sets, set, setSet, codes, language, setLanguage, busy }) {
   const input = useRef();
@@ -154,9 +163,11 @@ async function listen(device) {
 }
 
 /** One sentence in front of the microphone. Its big button does what comes next. */
-function Booth({ project, set, number, left, onKeep, setBusy }) {
+function Booth({ project, set, number, take: made, onTake, onKeep, onDrop, setBusy }) {
   const [doesRecord, setRecords] = useState(false);
-  const [take, setTake] = useState(null);
+  const [given, setGiven] = useState(null); // the take that is on its way to where it is kept
+  const take = doesRecord || made === given ? null : made;
+  const url = useUrl(take?.blob);
   const [devices, setDevices] = useState([]);
   const [refused, setRefused] = useState(null);
   const meter = useRef();
@@ -164,19 +175,19 @@ function Booth({ project, set, number, left, onKeep, setBusy }) {
   const { url: playing } = usePlaying();
   const recording = useRef(false);
   recording.current = doesRecord;
+  const going = useRef(null);
 
   useEffect(() => {
     levelled = (level) => meter.current?.(level, recording.current ? microphone.seconds : null);
     microphones().then(setDevices);
     return () => {
       levelled = () => {};
-      if (recording.current) microphone?.end();
+      if (!recording.current) return;
+      going.current?.leave();
+      microphone?.end();
     };
   }, []);
-  useEffect(() => { if (left && !take) setTake(asTake(left.blob, left.seconds, left.hints)); }, [left]);
-  useEffect(() => () => { if (take) URL.revokeObjectURL(take.url); }, [take]);
-  // What is read from a sentence is kept by the browser; what is said freely is not.
-  useUnloadWarning(doesRecord || Boolean(take && !set));
+  useUnloadWarning(doesRecord || take?.isStored === false);
   useEffect(() => {
     setBusy(doesRecord);
     return () => setBusy(false);
@@ -194,22 +205,29 @@ function Booth({ project, set, number, left, onKeep, setBusy }) {
   };
   const start = () => {
     pause();
-    setTake(null);
     microphone.begin();
+    going.current = set === FREE ? new Going(project.id, microphone) : null;
     setRecords(true);
   };
   const stop = async () => {
     setRecords(false);
     const found = await microphone.end();
-    const made = asTake(wav(found), found.samples.length / found.rate, judged(found));
-    setTake(made);
-    if (set) await keep({ project: project.id, prompts: set, number, ...made, url: '', kept: false }).catch(() => {});
+    const heard = { blob: wav(found), seconds: found.samples.length / found.rate, hints: judged(found) };
+    await onTake({ project: project.id, prompts: set, number: going.current?.take ?? number, ...heard, kept: false });
+    await going.current?.end();
   };
   const done = async () => {
     pause();
-    const kept = take;
-    setTake(null);
-    await onKeep(kept);
+    setGiven(take);
+    try {
+      await onKeep(take);
+    } finally {
+      setGiven(null);
+    }
+  };
+  const throwAway = async () => {
+    pause();
+    if (await asked(t('recordings.throw.ask'), t('recordings.throw'))) await onDrop(take);
   };
   const now = !microphone ? 'on' : doesRecord ? 'stop' : take ? 'keep' : 'record';
   const act = { on: () => turnOn(chosen), stop, keep: done, record: start }[now];
@@ -218,8 +236,10 @@ function Booth({ project, set, number, left, onKeep, setBusy }) {
     ${refused && html`<div class="refused" role="alert"><b>${refused.what}</b> ${refused.fix}</div>`}
     <div class="row booth">
       <${BoothButton} now=${take && !microphone ? 'keep' : now} act=${take && !microphone ? done : act} />
-      ${take && html`<button aria-pressed=${playing === take.url} onClick=${() => toggle(take.url)}>${t(playing === take.url ? 'player.stop' : 'recordings.listen')}</button>
-        <button onClick=${microphone ? start : () => turnOn(chosen)}>${t('recordings.retake')}</button>
+      ${take && html`<button aria-pressed=${playing === url} onClick=${() => toggle(url)}>${t(playing === url ? 'player.stop' : 'recordings.listen')}</button>
+        ${set === FREE
+          ? html`<${Act} run=${throwAway}>${t('recordings.throw')}<//>`
+          : html`<button onClick=${microphone ? start : () => turnOn(chosen)}>${t('recordings.retake')}</button>`}
         <span class="soft">${clock(take.seconds, 1)}</span>`}
     </div>
     ${take?.hints.length > 0 && html`<div class="warned" role="status">${take.hints.map((hint) => html`<p key=${hint}>${t(`recordings.hint.${hint}`)}</p>`)}</div>`}
@@ -230,7 +250,17 @@ function Booth({ project, set, number, left, onKeep, setBusy }) {
   </div>`;
 }
 
-const asTake = (blob, seconds, hints) => ({ blob, seconds, hints, url: URL.createObjectURL(blob) });
+/** An address that a blob is played from. */
+function useUrl(blob) {
+  const [url, setUrl] = useState('');
+  useEffect(() => {
+    if (!blob) return undefined;
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
+  return url;
+}
 
 /** The one button for all of it: whoever works by keyboard presses it again and again. */
 function BoothButton({ now, act }) {

@@ -23,7 +23,7 @@ const warn = (event) => event.preventDefault();
 const isSending = () => [...sendings.values()].some((each) => !each.over);
 const guard = () => (isSending() ? addEventListener : removeEventListener)('beforeunload', warn);
 
-/** Send files that are {file, name}; when all have arrived, one job brings them in. */
+/** Send files that are {file, name}; when all have arrived, one job brings them in. Give whether they have. */
 export async function send(project, found) {
   const files = found.map(({ file, name }, place) => ({ file, name, place, share: 0, state: 'waiting', stop: new AbortController() }));
   const before = sendings.get(project);
@@ -36,6 +36,7 @@ export async function send(project, found) {
     await all(files, (each) => one(project, batch, each));
     const arrived = files.some((each) => each.state === 'there');
     await call(arrived ? 'recordings.bring' : 'recordings.drop', { project, batch });
+    return files.every((each) => each.state === 'there');
   } catch (error) {
     for (const each of files) if (each.state !== 'there') Object.assign(each, { state: 'refused', error });
     throw error;
