@@ -127,7 +127,7 @@ def free_name(workspace: Workspace, name: str) -> str:
 
 def refuse_taken(workspace: Workspace, name: str) -> None:
     if free_name(workspace, names.clean(name)) != names.clean(name):
-        raise NameProblem(f"There is a run called {name!r} already.", "Choose another --name.")
+        raise NameProblem(f"There is a run called {name!r} already.", "Choose another name.")
 
 
 # ---- Settings ----
