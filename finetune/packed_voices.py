@@ -68,6 +68,7 @@ class Packed:
     """The name of its folder in the cache."""
     path: Path
     bytes: int
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ def _read(place: Path) -> Packed | None:
     try:
         said = json.loads((place / NOTE).read_bytes())
         path = place / said["file"]
-        return Packed(place.name, path, path.stat().st_size)
+        return Packed(place.name, path, path.stat().st_size, said.get("form", ""))
     except FileNotFoundError:  # the cache can be deleted at any time
         return None
 
@@ -250,12 +251,12 @@ def _pack(job: Work, voice: Voice, wish: PackWish, place: Path) -> Packed:
             travel.pack(voice, path, _adding(_telling(job, "MB packed", _size(voice), share=0.5)))
         else:
             _zip(job, voice, wish.form, path)
-        files.write_json(place / NOTE, {"v": 1, "file": path.name})
+        files.write_json(place / NOTE, {"v": 1, "file": path.name, "form": wish.form})
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
     _remove_older(place)
-    return Packed(place.name, path, path.stat().st_size)
+    return Packed(place.name, path, path.stat().st_size, wish.form)
 
 
 def _zip(job: Work, voice: Voice, form: str, path: Path) -> None:

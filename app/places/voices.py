@@ -230,8 +230,10 @@ def _packing(each: packed_voices.Packing) -> dict[str, Any]:
 def packed(desk: Desk, voice: str, id: str) -> Served:
     """A voice as one file."""
     found = library.find(desk.workspace, voice)
-    path = packed_voices.find(desk.workspace, found, id).path
-    return Served(path, "application/zip", f"{uploads.file_name(found.name)}{path.suffix}")
+    packed = packed_voices.find(desk.workspace, found, id)
+    name = " ".join(filter(None, [found.name, packed.form]))
+    path = packed.path
+    return Served(path, "application/zip", f"{uploads.file_name(name)}{path.suffix}")
 
 
 # ---- What is seen and heard of one ----

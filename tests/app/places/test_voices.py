@@ -24,7 +24,7 @@ from engines.errors import (
     NotFoundError,
     SettingsError,
 )
-from finetune import adopted_voices, packed_voices, runs, samples
+from finetune import adopted_voices, packed_voices, runs, samples, voice_export
 from finetune.jobs import queue
 from finetune.jobs.folder import JobFolder
 from finetune.jobs.worker import Job
@@ -274,6 +274,17 @@ def test_a_voice_is_packed_once_and_the_page_sees_how_that_stands(desk, voice, w
     assert (timbre["packed"], ready["job"]) == (None, None)
     assert ready["packed"]["bytes"] == served.content.stat().st_size
     assert served.download == "Ada.zip"
+
+
+def test_each_form_of_a_voice_is_saved_under_a_name_of_its_own(desk, voice, waiting, monkeypatch):
+    def written(folder, to, form, **others):
+        to.mkdir()
+        (to / "voice.bin").write_text(form)
+
+    monkeypatch.setattr(voice_export, "export_voice", written)
+
+    assert pack(desk, voice, "zip").download == "Ada.zip"
+    assert pack(desk, voice, "zip", "piper").download == "Ada piper.zip"
 
 
 @pytest.mark.parametrize("id", ["..", "", "../..", "nothing", "{}/..", "{}/voice.zip"])
