@@ -40,7 +40,8 @@ export async function takesOf(project) {
 
 // ---- What is said freely ----
 
-const FREE = '';
+/** In place of the name of what is read. */
+export const FREE = '';
 const lockOf = (take) => `timbre.take.${take}`;
 
 /** A take of it that is going on, kept part by part. */
@@ -71,10 +72,11 @@ export class Going {
     this.letGo();
   }
 
-  /** The place was left in the middle of it. */
-  leave() {
+  /** The place was left in the middle of it: it broke off, once its last part is written. */
+  async leave() {
     clearInterval(this.timer);
     this.more();
+    await this.writing;
     this.letGo();
   }
 }

@@ -8,13 +8,12 @@ import { Act, asked, doing } from '../../parts/notes.js';
 import { pause, toggle, usePlaying } from '../../parts/player.js';
 import { translated } from '../../parts/translated.js';
 import { clock, t } from '../../parts/words.js';
-import { forget, Going, keep, takesOf } from './kept.js';
+import { forget, FREE, Going, keep, takesOf } from './kept.js';
 import { LanguageSelect } from './languages.js';
 import { Meter } from './meter.js';
 import { Microphone, judged, microphones, wav } from './microphone.js';
 import { send } from './sending.js';
 
-const FREE = '';
 const OURS = 'english';
 
 export function Recorder({ project, codes, goodSeconds, seconds, onClose, again }) {
