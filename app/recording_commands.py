@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,8 +9,6 @@ import typer
 from app import data_views, terminal
 from app.options import Json, ProjectName, open_project
 from finetune import overview
-from finetune.projects import Project
-from finetune.recordings import Recording
 
 app = typer.Typer(
     help="See the recordings of a project, and keep them in order.", no_args_is_help=True
@@ -35,7 +32,7 @@ def list_(
     [dim]launch.py recordings list --project Ada · … --trashed[/]
     """
     with open_project(context, project) as opened:
-        found = _those(opened.project, trashed)
+        found = opened.project.recordings.all(trashed)
         if as_json:
             terminal.print_json([data_views.recording_facts(each) for each in found])
         else:
@@ -68,13 +65,9 @@ def restore(
 
 def _move(context: typer.Context, name: str, project: str, as_json: bool, *, trashed: bool) -> None:
     with open_project(context, project) as opened:
-        found = overview.named(_those(opened.project, not trashed), name)
+        found = overview.named(opened.project.recordings.all(not trashed), name)
         opened.project.recordings.trash(found.id, trashed)
     if as_json:
         terminal.print_json(data_views.recording_facts(found))
     else:
         typer.echo(f"{found.name} is {'in the trash' if trashed else 'back'}.")
-
-
-def _those(project: Project, trashed: bool) -> Sequence[Recording]:
-    return [each for each in project.recordings.ever() if each.trashed == trashed]

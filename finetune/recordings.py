@@ -72,9 +72,9 @@ class Recordings:
             )
         return added
 
-    def all(self) -> list[Recording]:
-        """List those that are not in the trash, in their order."""
-        return [each for each in self.ever() if not each.trashed]
+    def all(self, trashed: bool = False) -> list[Recording]:
+        """List those that are not in the trash, or those that are, in their order."""
+        return [each for each in self.ever() if each.trashed == trashed]
 
     def ever(self) -> list[Recording]:
         """List those in the trash too: a dataset that was frozen before may hold them."""

@@ -44,7 +44,7 @@ def shown(desk: Desk, project: str) -> dict[str, Any]:
             }
             for each in known
         ]
-        away = [each for each in opened.recordings.ever() if each.trashed]
+        away = opened.recordings.all(trashed=True)
     begun = builds.of_project(desk.workspace, item)
     return {
         "recordings": there,
