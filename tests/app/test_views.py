@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app import views
 from finetune.jobs import queue
-from finetune.jobs.events import Failed, Progress, Said
+from finetune.jobs.events import Failed, Progress, Said, to_line
 from finetune.jobs.outcome import CAUSES
 from tests.jobs_at_work import request
 
@@ -35,6 +37,22 @@ def test_an_event_is_a_line(event, words):
 
 def test_every_way_a_job_can_end_has_its_words():
     assert set(views._CAUSES) == set(CAUSES)
+
+
+def test_a_job_that_cannot_say_how_far_it_is_says_what_it_does(workspace, monkeypatch):
+    monkeypatch.setattr(queue, "advance", lambda workspace: None)
+    waiting = queue.submit(workspace, request("count", 1))
+    running = replace(waiting, state="running")
+    events = [Progress(4, 4, "clips prepared"), Said("Measuring."), Progress(1, 3, "steps")]
+
+    lines = []
+    for count in range(len(events) + 1):
+        written = "".join(f"{to_line(each)}\n" for each in events[:count])
+        waiting.folder.events_path.write_text(written)
+        lines.append(views.how_far(running))
+
+    assert lines == ["", "4 of 4 clips prepared", "Measuring.", "1 of 3 steps"]
+    assert views.how_far(waiting) == ""
 
 
 def test_a_job_is_told_from_its_start_to_its_end(workspace):
