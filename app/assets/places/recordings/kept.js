@@ -5,7 +5,7 @@ import { joined, judged, wav } from './microphone.js';
 
 const NAME = 'timbre.takes';
 const PARTS = 'parts';
-const PART_MS = 4000;
+const PART_CHUNKS = 90; // about four seconds
 
 function store(mode, work, name = NAME) {
   return new Promise((done, fail) => {
@@ -51,12 +51,12 @@ export class Going {
     // Held for as long as this page lives: another one does not think that it broke off.
     const ended = new Promise((done) => { this.letGo = done; });
     navigator.locks?.request(lockOf(this.take), () => ended);
-    this.timer = setInterval(() => this.more(), PART_MS);
   }
 
-  more() {
+  /** Sound has come. No clock asks for this: that of a page in the background is slow. */
+  more(least = PART_CHUNKS) {
     const chunks = this.microphone.chunks?.slice(this.heard) ?? [];
-    if (!chunks.length) return;
+    if (chunks.length < least) return;
     this.heard += chunks.length;
     this.count += 1;
     const part = { project: this.project, take: this.take, samples: joined(chunks), rate: this.microphone.rate };
@@ -66,7 +66,6 @@ export class Going {
 
   /** It is whole, and kept as such. */
   async end() {
-    clearInterval(this.timer);
     await this.writing;
     await forgetParts(this.project, this.take).catch(() => {});
     this.letGo();
@@ -74,8 +73,7 @@ export class Going {
 
   /** The place was left in the middle of it: it broke off, once its last part is written. */
   async leave() {
-    clearInterval(this.timer);
-    this.more();
+    this.more(1);
     await this.writing;
     this.letGo();
   }

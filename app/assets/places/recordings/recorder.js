@@ -177,7 +177,10 @@ function Booth({ project, set, number, take: made, onTake, onKeep, onDrop, setBu
   const going = useRef(null);
 
   useEffect(() => {
-    levelled = (level) => meter.current?.(level, recording.current ? microphone.seconds : null);
+    levelled = (level) => {
+      meter.current?.(level, recording.current ? microphone.seconds : null);
+      going.current?.more();
+    };
     microphones().then(setDevices);
     return () => {
       levelled = () => {};
@@ -209,11 +212,13 @@ function Booth({ project, set, number, take: made, onTake, onKeep, onDrop, setBu
     setRecords(true);
   };
   const stop = async () => {
+    const whole = going.current;
+    going.current = null;
     setRecords(false);
     const found = await microphone.end();
     const heard = { blob: wav(found), seconds: found.samples.length / found.rate, hints: judged(found) };
-    await onTake({ project: project.id, prompts: set, number: going.current?.take ?? number, ...heard, kept: false });
-    await going.current?.end();
+    await onTake({ project: project.id, prompts: set, number: whole?.take ?? number, ...heard, kept: false });
+    await whole?.end();
   };
   const done = async () => {
     pause();
