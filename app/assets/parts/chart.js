@@ -19,11 +19,12 @@ const BOTTOM = 24;
 const KINDS = ['', 'second', 'third', 'fourth', 'fifth', 'sixth'];
 const FEW = 40;
 
+style('../parts/chart');
+
 /** How the n-th of several lines looks. */
 export const kindOf = (at) => KINDS[at % KINDS.length];
 
 export function Chart({ series, x = {}, y = {}, label, height = 190, lasts = true }) {
-  style('../parts/chart');
   const [box, width] = useWidth();
   const [at, setAt] = useState(null);
   const shown = series.filter((each) => each.points.some(([, value]) => value != null));

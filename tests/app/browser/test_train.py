@@ -16,7 +16,7 @@ from finetune.jobs.outcome import Outcome
 from finetune.runs import Plan
 from finetune.settings import HearSettings, TrainSettings
 from tests import trainee
-from tests.app.browser.conftest import BOTH, PICTURES
+from tests.app.browser.conftest import BOTH, NARROW, PICTURES
 from tests.app.browsing import Watched, needs_browser
 from voices import names, shipped
 from voices.workspace import open_workspace
@@ -254,6 +254,17 @@ def test_the_names_of_runs_stand_below_each_other(page, running, workspace, two)
       return Math.round(range.getBoundingClientRect().left); })""")
 
     assert len(set(begins)) == 1
+
+
+@pytest.mark.parametrize("watched", [NARROW], indirect=True, ids=["narrow"])
+def test_a_chart_hangs_over_nothing_while_its_style_is_on_its_way(page, running, two):
+    held = []
+    page.route("**/parts/chart.css", lambda route: held.append(route))
+    page.goto(f"{running.url}#{two.id}/train")
+    page.locator(".chart svg").first.wait_for()
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    held[0].continue_()
 
 
 def test_runs_are_compared_renamed_put_away_and_taken_back(page, running, workspace, two):
